@@ -50,7 +50,8 @@ void add_tokenizer(TokenizerDescription tokenizer, const std::string& source, co
   description->tokenizer = std::move(tokenizer);
   const TensorIndex token_types = encoder.embedding.token_types;
   if (token_types == absent || description->tensors[static_cast<size_t>(token_types)].shape[0] > 1) return;
-  // RoBERTa's models come with tokenizers of BERT's kind too, and are then run without token types.
+  // Some models of RoBERTa's kind, which have a single token type, come with a tokenizer of BERT's kind, which gives
+  // the second text of a pair another type. These models are run without token types.
   if (!description->tokenizer.pair_types.empty()) {
     report->notes.push_back("The tokenizer gives the second text another token type; the model has one for all.");
     description->tokenizer.pair_types.clear();

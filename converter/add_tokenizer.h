@@ -1,4 +1,4 @@
-// A tokenizer that was read, put into the description of its model.
+// Adds a tokenizer to the description of the model that it belongs to.
 #pragma once
 
 #include <string>
@@ -9,8 +9,9 @@
 
 namespace linformer::convert {
 
-// Throws Error where the tokenizer is another model's, and where the runtime could not load it; `source` names it then.
-// `notes` and what is found out go into the report.
+// Moves the tokenizer into the description, and adds its facts and `notes` to the report. Throws Error if the tokenizer
+// does not fit the model's vocabulary or if the runtime could not load it. `source` is the tokenizer's path for errors
+// of the runtime.
 void add_tokenizer(TokenizerDescription tokenizer, const std::string& source, const std::vector<std::string>& notes,
                    ModelDescription* description, Report* report);
 

@@ -1,4 +1,4 @@
-// The middle step of a conversion, which turns an open checkpoint into a filled ModelBuilder. linformer/convert.h has
+// The middle step of a conversion: it turns an open checkpoint into a filled ModelBuilder. linformer/convert.h declares
 // the whole conversion.
 #pragma once
 
@@ -12,9 +12,10 @@
 
 namespace linformer::convert {
 
-// Recognises the dialect and fills the builder with encoder and heads; labels and tokenizer are left to the caller.
-// `read` is told the share of the tensors done, 0 to 1; it may be empty. The checkpoint must outlive the builder.
-// `dialect`: the only one to try; empty: the one that fits.
+// Recognises the dialect and fills the builder with the encoder and the heads. The caller adds labels and a tokenizer.
+// Calls `read`, unless it is empty, with the share of the tensors' elements that were read, 0 to 1. If `dialect` is not
+// empty, only that dialect is tried. The checkpoint must outlive the builder. Throws Error if no dialect fits or if the
+// checkpoint can't be converted.
 void build_model(Checkpoint& checkpoint, const Settings& settings, writer::ModelBuilder* builder, Report* report,
                  const std::function<void(double done)>& read, const std::string& dialect = "");
 

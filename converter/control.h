@@ -1,4 +1,5 @@
-// Progress, cancelling and errors of the public functions, from what the parts below them tell and throw.
+// Progress, cancellation and errors of the public functions. The functions here translate the progress and the
+// exceptions of the converter's inner parts into those that linformer/convert.h promises.
 #pragma once
 
 #include "converter/files/write_error.h"
@@ -9,7 +10,8 @@
 
 namespace linformer::convert {
 
-// Thrown where a conversion was cancelled. It is no Error, so that no part on the way adds its own words to it.
+// Thrown if the caller cancelled the conversion. It does not derive from Error, so that functions which catch Error to
+// add a file's name to the message let it pass.
 struct Cancelled {};
 
 inline void throw_if_cancelled(const Control& control) {
@@ -21,7 +23,8 @@ inline void advance(const Control& control, const char* phase, double done) {
   if (control.progress) control.progress(phase, done);
 }
 
-// Where a weight can't be stored in its type, the options that give it another one.
+// Returns the options that give a weight another type, in parentheses, if the error says that the weight can't be
+// stored in its present type. Returns "" for other errors.
 inline std::string advice(const writer::WriteError& error) {
   if (error.weight().empty()) return "";
   std::string sentence = " (" + mark(Option::keep, "f32:" + error.weight());
@@ -29,8 +32,9 @@ inline std::string advice(const writer::WriteError& error) {
   return sentence + ")";
 }
 
-// Returns the report of `work`. What it throws becomes an Error with its code. In both the caller's words stand for
-// options. An Error is one line without control characters, whatever the names of files and tensors in it have.
+// Calls `work` and returns its report. Exceptions of the converter's parts are rethrown as Error with the matching
+// code. In the report and in errors, Control::option_name sets the words for options. The message of an Error is one
+// line without control characters, even if the names of files or tensors in it contain some.
 template <class Work>
 auto with_public_words(const Control& control, const Work& work) {
   try {

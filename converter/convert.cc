@@ -34,12 +34,14 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Inputs {
-  std::string folder;  // that the checkpoint is, or stands for; empty: it is a file alone
+  // The folder of the model, if the checkpoint is a folder or a file of a usual name beside a config.json; else empty.
+  std::string folder;
   std::string checkpoint, tokenizer;
-  std::string given_config, found_config;  // of --config, and beside the checkpoint
-  std::string labels_folder;               // empty: nowhere
+  // The path or JSON of ConvertOptions::config, and the path of config.json beside the checkpoint.
+  std::string given_config, found_config;
+  std::string labels_folder;  // If empty, no labels.txt is looked for.
   std::optional<SentenceTransformer> sentence;
-  Value cross_encoder;  // settings
+  Value cross_encoder;  // The settings of a sentence-transformers cross-encoder.
 };
 
 bool is_file(const fs::path& path) {
@@ -54,13 +56,13 @@ bool has_tokenizer(const fs::path& folder) {
          has("sentencepiece.bpe.model") || has("spm.model") || has("tokenizer.model");
 }
 
-// By which training programs and hubs name a checkpoint.
+// The names that training programs and model hubs give to checkpoints. The first one that a folder has is read.
 constexpr const char* checkpoint_names[] = {
     "checkpoint_best.pt",          "checkpoint.pt",          "checkpoint_last.pt",           "model.pt",
     "model.safetensors",           "checkpoint.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
     "pytorch_model.bin.index.json"};
 
-// The checkpoint of a folder.
+// Returns the path of the checkpoint in a folder. Throws Error if the folder has none of the usual names.
 std::string checkpoint_in(const fs::path& folder, Report* report) {
   std::string chosen, list;
   for (const char* name : checkpoint_names) {
@@ -75,7 +77,8 @@ std::string checkpoint_in(const fs::path& folder, Report* report) {
   return chosen;
 }
 
-// The folder of a model, where the checkpoint is one or the file in it that a hub's programs name.
+// Returns the folder of the model, or "" if the checkpoint is a file that stands alone. A file belongs to a model's
+// folder if it has one of the usual names and lies beside a config.json.
 std::string folder_of(const std::string& checkpoint) {
   std::error_code error;
   const fs::path path = checkpoint;
@@ -150,7 +153,7 @@ bool is_inline_settings(const std::string& config) {
   return first != config.npos && config[first] == '{';
 }
 
-// Reads the settings that --config gives, in a file or as the JSON itself.
+// Reads the settings that the user gave, either as the path of a file or as the JSON itself.
 Value read_given_settings(const std::string& config, ValueStore& store) {
   if (is_inline_settings(config)) return parse_json(store, config, mark(Option::config) + " " + quote(config));
   std::error_code error;
@@ -159,8 +162,9 @@ Value read_given_settings(const std::string& config, ValueStore& store) {
        config_option(R"({"NAME": VALUE})"));
 }
 
-// Settings at the top of the file, or below the names that checkpoints and their descriptions use.
-// A file that was found beside the checkpoint is not the user's word for this conversion.
+// Adds the settings of a file, both those at its top level and those in the groups that checkpoints use. `given` is
+// true for settings that the user gave and false for a file that was found beside the checkpoint. Settings that the
+// user gave are reported if the conversion does not use them.
 void read_config(const std::string& path, bool given, ValueStore* store, Settings* settings) {
   if (path.empty()) return;
   const Value root = given ? read_given_settings(path, *store) : read_json_file(path, *store);
@@ -174,7 +178,7 @@ void read_config(const std::string& path, bool given, ValueStore* store, Setting
   }
 }
 
-// What the user said comes first, then the files beside the checkpoint.
+// Returns the settings of all sources. Settings that the user gave come before those of files beside the checkpoint.
 Settings read_settings(const ConvertOptions& options, const Inputs& inputs, ValueStore* store) {
   Settings settings;
   if (!options.head_kinds.empty()) {
@@ -233,7 +237,8 @@ void build_model(Checkpoint& checkpoint, const Settings& settings, writer::Model
 
 namespace {
 
-// A pattern that spares nothing is a misspelt one, and its weights would be narrowed without a word.
+// Throws Error if a pattern of ConvertOptions::keep fits no weight. The pattern is probably misspelt, and the weights
+// that the user meant would be stored in low precision without a warning.
 void refuse_unused(const writer::ModelBuilder& builder, const Report& report) {
   const std::vector<std::string> unused = builder.unused_patterns();
   if (unused.empty()) return;
@@ -275,7 +280,7 @@ void note_rounding(const writer::ModelBuilder& builder, Report* report) {
   report->rounding_error = all.relative();
 }
 
-// Everything that comes after the settings are read.
+// Does the conversion once the settings are read.
 void convert_with(const ConvertOptions& options, const Inputs& inputs, const Settings& settings, Report* report) {
   std::optional<OwnedTokenizer> tokenizer;
   if (!inputs.tokenizer.empty()) tokenizer = load_tokenizer(inputs.tokenizer);
@@ -289,7 +294,7 @@ void convert_with(const ConvertOptions& options, const Inputs& inputs, const Set
     norm = Checkpoint::open(inputs.sentence->norm, options.control);
     add_norm_tensors(*norm, &checkpoint);
   }
-  // Whatever was opened, or is next.
+  // The output must not replace a file that was opened or that is read later.
   refuse_inputs(checkpoint.files, options.output);
   if (!inputs.folder.empty()) refuse_inputs({cross_encoder_file(inputs.folder)}, options.output);
   refuse_inputs(label_files(options.labels), options.output);
@@ -361,7 +366,8 @@ Report convert(const ConvertOptions& options) {
   try {
     convert_with(options, inputs, settings, &report);
   } catch (const Error& error) {
-    // Whatever failed, a misspelt setting is the likelier reason, or the next one.
+    // If a setting is misspelt, the message begins with it: the misspelling has probably caused the error, or it would
+    // cause the next one.
     const std::string misspelling = settings.misspelling();
     if (misspelling.empty()) throw;
     throw Error(misspelling + ". Then: " + error.what());

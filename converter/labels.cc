@@ -69,7 +69,7 @@ void check_labels(const std::vector<std::string>& labels, const std::string& sou
 
 namespace {
 
-// The first head in order with this number of classes.
+// Returns the first head with this number of classes, or null if there is none.
 ClassificationHead* head_for(size_t classes, ModelDescription* description) {
   const auto fits = [&](const ClassificationHead& head) { return classes_of(*description, head) == classes; };
   const auto found = std::find_if(description->heads.begin(), description->heads.end(), fits);
@@ -93,12 +93,13 @@ std::string heads_text(const ModelDescription& description) {
 
 std::string counted(size_t labels) { return std::to_string(labels) + (labels == 1 ? " label" : " labels"); }
 
-// The head whose name stands before an = in the argument; null where there is no =.
+// Returns the head that an argument of the form "HEAD=a,b" names, or null if the argument is a path or has no '='.
+// Throws Error if the model has no head of that name.
 ClassificationHead* named_head(const std::string& argument, ModelDescription* description) {
-  if (is_label_file(argument)) return nullptr;  // a path may contain an = too
+  if (is_label_file(argument)) return nullptr;  // The '=' in it, if any, is a part of the path.
   ClassificationHead* named = nullptr;
   for (ClassificationHead& head : description->heads) {
-    // A name may have an = itself: the longest that fits is meant.
+    // The name of a head may contain '='. The longest name that the argument begins with is taken.
     if (argument.starts_with(head.name + "=") && (!named || named->name.size() < head.name.size())) named = &head;
   }
   const size_t equals = argument.find('=');
@@ -116,7 +117,7 @@ ClassificationHead* only_head_for(const std::string& argument, size_t labels, Mo
   if (fitting > 1)
     fail(mark(Option::labels), " ", quote(argument), " fits several heads: write HEAD=label,label", heads);
   if (fitting == 0) {
-    // An argument without a comma may have been meant as the path of a file.
+    // If the argument has no comma, the user may have meant it as the path of a file.
     const bool path = argument.find(',') == argument.npos && !is_label_file(argument);
     fail(mark(Option::labels), " ", quote(argument), " has ", counted(labels), ", which fits no head", heads,
          path ? ". There is no file of that name: give the names themselves, as in " + mark(Option::labels) +
@@ -160,7 +161,8 @@ void apply_labels(const std::vector<std::string>& given, ModelDescription* descr
 std::vector<std::string> label_files(const std::vector<std::string>& given) {
   std::vector<std::string> files;
   for (const std::string& argument : given) {
-    // The path may follow a head's name and an =, and a head's name may contain an = itself.
+    // A path may follow "HEAD=", and the name of a head may contain '='. So the rest of the argument after each '=' is
+    // tried.
     for (size_t begin = 0; begin != argument.npos;) {
       if (is_label_file(argument.substr(begin))) files.push_back(argument.substr(begin));
       const size_t equals = argument.find('=', begin);

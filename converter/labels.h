@@ -1,4 +1,4 @@
-// Names for the classes of a model's heads.
+// Gives names to the classes of a model's heads.
 #pragma once
 
 #include <string>
@@ -9,21 +9,23 @@
 
 namespace linformer::convert {
 
-// `given`: as on the command line, "a,b" for the only head whose number of classes fits, or "HEAD=a,b". A label that
-// holds an = needs its head's name: what stands before the first = is otherwise taken for a name and refused. In place
-// of "a,b" the path of a file may be given, without a comma in it, whose lines are the labels. Throws Error when no
-// head has that name or number of classes.
+// Names the classes of the heads. Each element of `given` has the form of the command line: "a,b" for the only head
+// with that number of classes, or "HEAD=a,b". The name of the head is needed if a label contains '=', because the part
+// before the first '=' is taken for the name of a head. The path of a file, without a comma in it, may be given in
+// place of "a,b"; the lines of the file are the labels. Throws Error if no head has the name or the number of classes.
 void apply_labels(const std::vector<std::string>& given, ModelDescription* description, Report* report);
 
-// Returns the paths of files that `given` has.
+// Returns the paths of label files that `given` contains.
 std::vector<std::string> label_files(const std::vector<std::string>& given);
 
-// Throws Error naming `source` where a label is empty, there twice, too long or not printable text.
+// Throws Error, which names `source`, if a label is empty, repeated, too long or not printable text.
 void check_labels(const std::vector<std::string>& labels, const std::string& source);
 
+// Returns the path of labels.txt in `folder`. The file may not exist.
 std::string labels_file(const std::string& folder);
-// The lines of labels.txt in `folder`, index = class, for the head whose number of classes they fit. Nothing happens
-// where there is no such file; a file that fits no head is noted.
+// Reads labels.txt in `folder`, whose line i names class i, and gives the labels to the only head with that number of
+// classes. If no head or several heads fit, the labels are not used and the report gets a note. Does nothing if the
+// file does not exist.
 void apply_labels_file(const std::string& folder, ModelDescription* description, Report* report);
 
 }  // namespace linformer::convert

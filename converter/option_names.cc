@@ -6,8 +6,8 @@
 namespace linformer::convert {
 namespace {
 
-// A mark is `begin`, the option's letter, its value and `end`. Names from files are shown with their control characters
-// escaped, so only marks have these.
+// A mark consists of `begin`, a letter for the option, the value and `end`. Names from files are escaped before they
+// enter a sentence, so these control characters occur only in marks.
 constexpr char begin = '\x1d', end = '\x1e', first_letter = 'a';
 
 constexpr const char* fields[] = {"output",      "tokenizer", "labels",      "head_kinds",        "config", "dialect",

@@ -1,5 +1,6 @@
-// What the fields of ConvertOptions are called in sentences. Each caller has words of its own for them, so a sentence
-// holds a mark in their place until it leaves the converter, where Control::option_name says the word.
+// The names of options in errors and reports. Each caller has its own words for the fields of ConvertOptions, such as
+// "--config" on a command line. So the converter's parts write a placeholder, here called a mark, and the public
+// functions replace each mark by the word that Control::option_name returns.
 #pragma once
 
 #include <string>
@@ -9,12 +10,12 @@
 
 namespace linformer::convert {
 
-// The mark of an option, and of one with the value that it is to have.
+// Returns the mark of an option. If `value` isn't empty, the mark stands for the option together with that value.
 std::string mark(Option option, std::string_view value = {});
 
-// The sentence with a word in the place of each mark.
+// Returns the sentence with each mark replaced by the caller's word for the option.
 std::string with_names(const std::string& sentence, const Control& control);
-// The same for all that a report says.
+// Replaces the marks in all texts of a report.
 void name_options(const Control& control, Report* report);
 void name_options(const Control& control, ExportReport* report);
 

@@ -1,4 +1,5 @@
-// A random number of the process, for hash tables that files fill: nobody can make a file whose entries collide.
+// A random seed for hash tables whose keys come from files. It differs from process to process, so that nobody can make
+// a file whose entries collide.
 #pragma once
 
 #include <cstdint>

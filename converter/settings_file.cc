@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t max_bytes = 16u << 20, block_bytes = 1u << 16;
 
-// Pipes and character devices have no known size, and some never end.
+// Returns whether the file is a pipe or a character device. These have no known size, and some never end.
 bool is_stream(fs::file_type type) { return type == fs::file_type::fifo || type == fs::file_type::character; }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #   BITS_MODELS=40 bash tests/bits.sh ...          number of random models; the default is 400
 # Each record of REVIEWS.jsonl has a field "text". The default is apps/sample/reviews.jsonl. With the scalar kernels the
 # program reads its first 100 records only, because thousands would take hours. Both build folders must be configured
-# with their tests. The two builds run at the same time. The lines that differ are printed, and the exit code is then 1.
+# with their tests. Both builds run at the same time. If lines differ, they are printed and the exit code is 1.
 set -euo pipefail
 
 if [ $# -lt 2 ] || [ $# -gt 3 ]; then
@@ -18,19 +18,20 @@ old=$(cd "$1" && pwd) new=$(cd "$2" && pwd)
 reviews=$(realpath "${3:-$tree/apps/sample/reviews.jsonl}")
 work=$(mktemp -d)
 
-finish() {  # ends the build that still runs when the other one failed
+finish() {  # Ends the build that still runs if the other one failed.
   jobs -pr | xargs -r kill 2>/dev/null || true
   rm -rf "$work"
 }
 trap finish EXIT
 
-build() {  # build BUILD FILE: builds what write() runs; FILE.log gets the output
+build() {  # build BUILD FILE: builds the programs that write() runs, and writes the output to FILE.log
   cmake --build "$1" --parallel "${JOBS:-$(nproc)}" \
     --target bits_cpu bits_device linformer_cli linformer-convert >"$2.log" 2>&1 ||
     { tail -n 20 "$2.log" >&2; echo "bits.sh: $1 could not be built" >&2; exit 2; }
 }
 
-# write BUILD FILE: all bits of one build. Its own converter makes the models, since formats may differ.
+# write BUILD FILE: writes all bits of one build to FILE. The build's own converter makes the models, because the file
+# formats of the two builds may differ.
 write() {
   local build=$1 out=$2 models=$2.models sample=$2.sample.lnfr
   mkdir -p "$models"
@@ -44,7 +45,7 @@ write() {
 json.dump(json.load(open(sys.argv[1])).get("config", {}), open(sys.argv[2], "w"))' "$golden/meta.json" "$models/config"
       config=(--config "$models/config")
     fi
-    # A golden that is refused by name, such as one whose file lacks the projections, has no bits.
+    # The converter refuses some goldens, such as those that lack the projections. They are left out.
     for checkpoint in "$golden"checkpoint.pt "$golden"checkpoint.safetensors "$golden"; do
       if ! [ -e "$checkpoint" ]; then continue; fi
       "$convert" "$checkpoint" -o "$models/$name.lnfr" --quiet "${config[@]}" >>"$out.log" 2>&1 || true

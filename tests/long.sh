@@ -1,8 +1,8 @@
 #!/bin/bash
 # Runs tests that take too long for CI. They are started by hand, from any folder.
 #   bash tests/long.sh              lists the subjects
-#   bash tests/long.sh SUBJECT...   runs these subjects; the exit code is that of the first one that fails, or 77 for one
-#                                   that lacks what it tests
+#   bash tests/long.sh SUBJECT...   runs these subjects. The exit code is that of the first subject that fails, or 77 if
+#                                   a subject needs something that is missing
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -92,7 +92,7 @@ sanitized() {
   done
 }
 
-# The tests that read ../shared with sanitizers; CI runs them without.
+# Runs the tests that read ../shared under sanitizers. CI runs these tests without sanitizers.
 shared() {
   if [ ! -d ../shared ]; then echo "skipped: there is no folder ../shared" && return 77; fi
   build asan-ubsan all
@@ -109,7 +109,8 @@ separate() {
   cmake --build build/separate --parallel "$(nproc)" --target all linformer_shared
 }
 
-# Everything that runs on aarch64, where CI converts the goldens with this machine's converter.
+# Runs all tests that can run on aarch64, and compiles the converter for it too. CI runs fewer tests there, and converts
+# the goldens with this machine's converter.
 aarch64() {
   bash tests/targets/run.sh aarch64
 }
@@ -120,7 +121,7 @@ windows() {
   bash tests/hosts/run.sh windows-x86_64
 }
 
-# The same for static programs of Linux, which run here without an emulator.
+# Builds static programs for Linux with zig, and runs the same tests without an emulator.
 musl() {
   build release linformer_cli linformer-convert
   bash tests/hosts/run.sh "linux-$(uname -m)-musl"
@@ -165,7 +166,7 @@ bulk() {
   build/bulk/bin/python tests/bulk/spark_ray_test.py --model build/bulk/model.lnfr --count 100000
 }
 
-# python_package: builds the package's library and programs, and says where they are.
+# python_package: builds the package's library and programs, and exports the variables that name their folders.
 python_package() {
   build release linformer_cli linformer-convert linformer_shared
   export PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=$PWD/apps/python

@@ -1,6 +1,6 @@
-# What is on when nobody says. Backends: where their header is, and never as a part of another project, which asks for
-# what it wants. Tests: where doctest is, so that whoever has only what the programs need can build them.
-set(linformer_openblas_folders openblas-openmp openblas-pthread openblas-serial)  # the OpenMP build is preferred
+# Sets the defaults of options. A backend is built if its header is found, but never as a part of another project, which
+# must set the option itself. Tests are built if doctest is found, so that the programs can be built without it.
+set(linformer_openblas_folders openblas-openmp openblas-pthread openblas-serial)  # The OpenMP build is preferred.
 set(linformer_default_onednn OFF)
 set(linformer_default_openblas OFF)
 set(linformer_default_tests OFF)

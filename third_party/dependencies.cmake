@@ -1,10 +1,10 @@
-# One interface target for each library that the project uses; README.md says which versions and why.
-# A library is looked up only when a part that needs it is built.
+# Makes one interface target for each library that the project uses. README.md gives the versions and the reasons. A
+# library is looked up only if a part that needs it is built.
 find_package(Threads REQUIRED)
 
-# linformer_header(VARIABLE HEADER PURPOSE PACKAGE OTHERWISE [ARGUMENTS of find_path]...): the folder of HEADER, in the
-# cache as VARIABLE. Headers are looked up as headers: a CMake package is installed for one architecture and refuses to
-# be used for another.
+# linformer_header(VARIABLE HEADER PURPOSE PACKAGE OTHERWISE [ARGUMENTS of find_path]...) finds the folder of HEADER and
+# stores it in the cache as VARIABLE. It does not use CMake packages, because a package that was installed for one
+# architecture refuses to be used for another. linformer_missing() explains PURPOSE, PACKAGE and OTHERWISE.
 function(linformer_header variable header purpose package otherwise)
   find_path(${variable} ${header} ${ARGN})
   if(NOT ${variable})
@@ -12,7 +12,7 @@ function(linformer_header variable header purpose package otherwise)
   endif()
 endfunction()
 
-# linformer_package(NAME VERSION PURPOSE PACKAGE OTHERWISE): a library with a CMake package, of VERSION or newer.
+# linformer_package(NAME VERSION PURPOSE PACKAGE OTHERWISE) finds a library by its CMake package, of VERSION or newer.
 function(linformer_package name version purpose package otherwise)
   find_package(${name} ${version} QUIET)
   if(NOT ${name}_FOUND)
@@ -20,7 +20,7 @@ function(linformer_package name version purpose package otherwise)
   endif()
 endfunction()
 
-# Of the kernels, only those of instruction sets are written with xsimd; other targets have scalar ones.
+# Only the kernels for x86-64 and AArch64 are written with xsimd. Other targets have scalar kernels.
 set(linformer_needs_xsimd OFF)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|aarch64|arm64" AND NOT "${LINFORMER_KERNELS}" STREQUAL "scalar")
   set(linformer_needs_xsimd ON)
@@ -29,14 +29,14 @@ if(NOT LINFORMER_FETCH_DEPS)
   include(${CMAKE_CURRENT_LIST_DIR}/system.cmake)
 endif()
 if(LINFORMER_ONEDNN)
-  # Not through its CMake package: Debian's asks for OpenCL headers that nothing here uses.
+  # Debian's CMake package of oneDNN is not used, because it requires OpenCL headers, which are not needed here.
   linformer_header(DNNL_INCLUDE_DIR dnnl.h "the oneDNN backend" libdnnl-dev
     "or build without it: -DLINFORMER_ONEDNN=OFF")
   find_library(DNNL_LIBRARY dnnl)
 endif()
 if(LINFORMER_OPENBLAS)
-  # The OpenMP build is preferred: it alone lets each of the session's threads multiply on its own. The others work
-  # too (runtime/gemm/README.md).
+  # The OpenMP build is preferred, because only there each thread of a session can compute a GEMM by itself. The other
+  # builds work too (runtime/gemm/README.md).
   linformer_header(OPENBLAS_INCLUDE_DIR cblas.h "the OpenBLAS backend" libopenblas-openmp-dev
     "or build without it: -DLINFORMER_OPENBLAS=OFF" PATH_SUFFIXES ${linformer_openblas_folders} openblas)
   find_library(OPENBLAS_LIBRARY NAMES openblas PATH_SUFFIXES ${linformer_openblas_folders})
@@ -61,15 +61,15 @@ if(linformer_needs_xsimd)
 endif()
 add_library(third_party_flatbuffers INTERFACE)
 target_include_directories(third_party_flatbuffers SYSTEM INTERFACE ${FLATBUFFERS_INCLUDE_DIR})
-add_library(third_party_xxhash INTERFACE)  # header only: XXH_INLINE_ALL
+add_library(third_party_xxhash INTERFACE)  # Only the header is used, with XXH_INLINE_ALL.
 target_include_directories(third_party_xxhash SYSTEM INTERFACE ${XXHASH_INCLUDE_DIR})
 add_library(third_party_utf8proc INTERFACE)
 target_include_directories(third_party_utf8proc SYSTEM INTERFACE ${UTF8PROC_INCLUDE_DIR})
 target_link_libraries(third_party_utf8proc INTERFACE ${UTF8PROC_LIBRARY})
 
-# Libraries of backends are opened at run time, not linked: of the build they need the headers, and the folder where
-# they are looked for first. Without a library here, they are looked for only where the system looks.
-# linformer_opened_library(TARGET NAME FILE): FILE's folder as a macro, LINFORMER_NAME_FOLDER.
+# The libraries of backends are not linked but opened at run time. The build needs their headers. If it finds a library,
+# the runtime looks for it first in the folder where it was found, and otherwise only where the system looks.
+# linformer_opened_library(TARGET NAME FILE) defines the folder of FILE as the macro LINFORMER_NAME_FOLDER.
 function(linformer_opened_library target name file)
   if(file)
     get_filename_component(folder ${file} DIRECTORY)

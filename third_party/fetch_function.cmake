@@ -1,9 +1,9 @@
-# How libraries of pinned versions are fetched: from archives in LINFORMER_DEPS_DIR, a folder or the URL of one, or
-# downloaded from the projects' pages. An unpacked source can stand for an archive:
-# -DFETCHCONTENT_SOURCE_DIR_LINFORMER_NAME=FOLDER, and nothing is checked.
+# Fetches libraries in pinned versions. Their archives come from LINFORMER_DEPS_DIR, which is a folder or the URL of a
+# folder, or are downloaded from the projects' pages. -DFETCHCONTENT_SOURCE_DIR_LINFORMER_NAME=FOLDER takes an unpacked
+# source instead of an archive; its content is not checked.
 include(FetchContent)
 if(POLICY CMP0135)
-  cmake_policy(SET CMP0135 NEW)  # files get the time of their extraction
+  cmake_policy(SET CMP0135 NEW)  # Unpacked files get the time of their extraction.
 endif()
 
 set(linformer_deps ${LINFORMER_DEPS_DIR})
@@ -11,8 +11,8 @@ if(linformer_deps AND NOT linformer_deps MATCHES "^[a-z]+://")
   cmake_path(ABSOLUTE_PATH linformer_deps BASE_DIRECTORY ${CMAKE_SOURCE_DIR})
 endif()
 
-# linformer_fetch(NAME URL ARCHIVE SHA256 [ARCHIVE SHA256]...): makes NAME_SOURCE, the folder of the unpacked source. The
-# first archive is what URL gives; the others are equally good in a folder LINFORMER_DEPS_DIR.
+# linformer_fetch(NAME URL ARCHIVE SHA256 [ARCHIVE SHA256]...) sets NAME_SOURCE to the folder of the unpacked source.
+# The first archive is the one at URL. The folder LINFORMER_DEPS_DIR may contain any of the archives.
 function(linformer_fetch name url)
   string(TOUPPER LINFORMER_${name} upper)
   list(GET ARGN 1 sha256)
@@ -41,7 +41,8 @@ get it anew from ${url}")
     set(url ${found})
     set(sha256 ${expected})
   endif()
-  # A folder that is not there: the library's own CMake targets are not added to the build.
+  # SOURCE_SUBDIR names a folder that does not exist, so that the library's own CMake targets are not added to the
+  # build.
   FetchContent_Declare(linformer_${name} URL ${url} URL_HASH SHA256=${sha256} SOURCE_SUBDIR no_build_of_its_own)
   FetchContent_MakeAvailable(linformer_${name})
   set(${name}_SOURCE ${linformer_${name}_SOURCE_DIR} PARENT_SCOPE)

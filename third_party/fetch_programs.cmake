@@ -1,7 +1,7 @@
-# The libraries that the programs and the tests need, of pinned versions, by the names of the targets that the system's
-# CMake packages have. Each is fetched only when a part that needs it is built.
+# Fetches the libraries that the programs and the tests need, in pinned versions. Their targets have the names that the
+# system's CMake packages give them. A library is fetched only if a part that needs it is built.
 
-# linformer_fetched_headers(TARGET FOLDER): a library that is headers alone, as the system's CMake package names it.
+# linformer_fetched_headers(TARGET FOLDER) makes the target of a library that consists of headers.
 function(linformer_fetched_headers target folder)
   add_library(${target} INTERFACE IMPORTED GLOBAL)
   target_include_directories(${target} SYSTEM INTERFACE ${folder})
@@ -14,7 +14,7 @@ if(LINFORMER_BUILD_CONVERTER OR LINFORMER_BUILD_APPS OR LINFORMER_BUILD_TESTS)
   linformer_fetched_headers(nlohmann_json::nlohmann_json ${nlohmann_json_SOURCE}/include)
 endif()
 
-# The second archive is Debian's, which lacks files that no user of the headers needs.
+# The second archive is Debian's. It lacks files that are not needed to use the headers.
 if(LINFORMER_BUILD_CONVERTER OR LINFORMER_BUILD_APPS)
   linformer_fetch(cli11 https://github.com/CLIUtils/CLI11/archive/refs/tags/v2.4.1.tar.gz
     CLI11-2.4.1.tar.gz 73b7ec52261ce8fe980a29df6b4ceb66243bb0b779451dbd3d014cfec9fdbb58
@@ -22,8 +22,8 @@ if(LINFORMER_BUILD_CONVERTER OR LINFORMER_BUILD_APPS)
   linformer_fetched_headers(CLI11::CLI11 ${cli11_SOURCE}/include)
 endif()
 
-# Without zlib's functions for files, which nothing here calls. The second archive is Debian's: upstream's less what it
-# may not distribute.
+# zlib is built without its functions for files, which are not used here. The second archive is Debian's. It is
+# upstream's archive without files that Debian may not distribute.
 if(LINFORMER_BUILD_APPS)
   linformer_fetch(zlib https://github.com/madler/zlib/releases/download/v1.3.1/zlib-1.3.1.tar.gz
     zlib-1.3.1.tar.gz 9a93b2b7dfdac77ceba5a558a580e74667dd6fede4585b91eefb60f03b72df23
@@ -33,7 +33,7 @@ if(LINFORMER_BUILD_APPS)
   list(TRANSFORM zlib_files APPEND .c)
   add_library(linformer_zlib STATIC EXCLUDE_FROM_ALL ${zlib_files})
   target_include_directories(linformer_zlib SYSTEM PUBLIC ${zlib_SOURCE})
-  target_compile_options(linformer_zlib PRIVATE -ffunction-sections)  # a program keeps what it calls
+  target_compile_options(linformer_zlib PRIVATE -ffunction-sections)  # The linker can remove unused functions.
   add_library(ZLIB::ZLIB ALIAS linformer_zlib)
 endif()
 

@@ -1,14 +1,14 @@
-# The system packages that the project is built from, listed once. To be sourced:
+# Lists the system packages that the project needs, and installs them. Source this file:
 #   . third_party/install.sh
 #   linformer_install build         # library, converter and programs
-#   linformer_install build test    # and what the tests need
-#   linformer_install build fuzz    # and what the fuzz targets need (tests/fuzz)
-#   linformer_install build debian  # and what makes Debian packages (apps/release)
-#   linformer_install build release # and what makes the archives of a release (apps/release)
-#   linformer_install aarch64       # and what a build for that machine needs (tests/targets)
-#   linformer_ccache                # from the source root: what is built afterwards goes through ccache
-# Asks apt only for what is missing, without questions. On a system without apt it names the list and goes on:
-# CMake says what it can't find.
+#   linformer_install build test    # the same, and what the tests need
+#   linformer_install build fuzz    # the same, and what the fuzz targets need (tests/fuzz)
+#   linformer_install build debian  # the same, and what makes Debian packages (apps/release)
+#   linformer_install build release # the same, and what makes the archives of a release (apps/release)
+#   linformer_install aarch64       # what a build for AArch64 needs (tests/targets)
+#   linformer_ccache                # makes later builds use ccache; call it in the source root
+# linformer_install installs only missing packages and asks no questions. On a system without apt it prints the list and
+# succeeds; CMake then says what it can't find.
 
 linformer_packages_build=(
   g++ cmake ninja-build
@@ -21,12 +21,12 @@ linformer_packages_build=(
 )
 linformer_packages_test=(
   doctest-dev pkg-config
-  curl                 # what apps/release/install.sh fetches archives with
-  libsentencepiece-dev # a second opinion on unigram tokenizers
+  curl                 # fetches archives for apps/release/install.sh
+  libsentencepiece-dev # the reference for unigram tokenizers
   valgrind             # counts instructions
   man-db zsh fish      # read the manual pages and completions
   doxygen              # writes the API reference
-  python3-numpy        # a second opinion on the encoder
+  python3-numpy        # computes an independent encoder for comparison
   python3-pytest       # runs the tests of the Python package
   python3-pip          # fetches NVRTC, which compiles the GPU's kernels
 )
@@ -45,16 +45,16 @@ linformer_packages_debian_check=(
   lintian debootstrap # check packages, and make the bare system that they are installed in
 )
 
-# Compilers of other machines, and what runs their programs (tests/targets).
+# Compilers for other architectures, and emulators that run their programs (tests/targets).
 linformer_packages_aarch64=(g++-aarch64-linux-gnu qemu-user)
 linformer_packages_armhf=(g++-arm-linux-gnueabihf qemu-user)
 linformer_packages_i386=(g++-i686-linux-gnu qemu-user)
 linformer_packages_wasm32=(emscripten node-acorn nodejs)
-# Other compilers of this machine.
+# Other compilers for this architecture.
 linformer_packages_clang_14=(clang-14)
 linformer_packages_clang_19=(clang-19)
 
-# Prints those of the groups' packages that aren't installed, between spaces.
+# Prints the packages of the groups that aren't installed, separated by spaces.
 linformer_missing() {
   local group package missing=()
   for group in "$@"; do
@@ -68,8 +68,8 @@ linformer_missing() {
   echo "${missing[*]}"
 }
 
-# Compiled objects are remembered where ccache is there; nothing depends on it. They serve every clone: only debug
-# information names its folder, and may then name another's.
+# Makes later builds use ccache if it is installed. Compiled objects are shared between clones of the repository. So the
+# debug information of an object may name the folder of another clone.
 linformer_ccache() {
   if ! command -v ccache >/dev/null; then return 0; fi
   export CMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER-ccache}

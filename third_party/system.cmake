@@ -1,4 +1,4 @@
-# The libraries that the runtime needs, from the system.
+# Finds the libraries that the runtime needs on the system.
 set(fetched "or fetch it (third_party/README.md): -DLINFORMER_FETCH_DEPS=ON")
 if(linformer_needs_xsimd)
   linformer_header(XSIMD_INCLUDE_DIR xsimd/xsimd.hpp "the kernels" libxsimd-dev "${fetched}")

@@ -1,4 +1,4 @@
-# The libraries that the programs and the tests need, from the system.
+# Finds the libraries that the programs and the tests need on the system.
 set(without_programs "-DLINFORMER_BUILD_CONVERTER=OFF -DLINFORMER_BUILD_APPS=OFF")
 if(LINFORMER_BUILD_CONVERTER OR LINFORMER_BUILD_APPS OR LINFORMER_BUILD_TESTS)
   linformer_package(nlohmann_json 3.10 "the converter, the programs and the tests" nlohmann-json3-dev

@@ -9,7 +9,7 @@
 namespace linformer::bench {
 
 Measurement measure_in_child(const Case& what) {
-  // The path isn't part of the JSON: it may be no UTF-8.
+  // The path is an argument and not part of the JSON, because it need not be UTF-8.
   const system::ChildOutput output =
       system::output_of_own_child({"bench", "--case", nlohmann::json(what).dump(), what.model});
   const nlohmann::json parsed = nlohmann::json::parse(output.text, nullptr, false);
@@ -17,7 +17,7 @@ Measurement measure_in_child(const Case& what) {
   if (!parsed.is_object()) {
     throw std::runtime_error(output.signal != 0
                                  ? "the measuring process was ended by signal " + std::to_string(output.signal)
-                                 : "the measuring process gave no answer");
+                                 : "the measuring process ended without a result");
   }
   return parsed.at("measurement").get<Measurement>();
 }
@@ -28,7 +28,8 @@ std::string text_of(const nlohmann::json& answer) {
   return answer.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-// The parent process reads this message as the answer of the case and reports it as the case's error.
+// Formats the message that this process writes if the mapped model is truncated. The parent process reads it as the
+// error of the case.
 files::FinalMessage final_message(const std::string& sentence) { return {text_of({{"error", sentence}}), ""}; }
 
 }  // namespace

@@ -11,9 +11,10 @@
 namespace linformer::bench {
 namespace {
 
-// Independent sums: at least latency times units of any processor at hand, and they fit into the registers.
+// The number of independent accumulators. It is at least the latency of an instruction times the number of units of the
+// processors that were tried, and the accumulators fit into the registers.
 constexpr int sums = 12;
-// vdpbf16ps takes more than 6 cycles on Zen 5, which has two units: 12 sums reach 94 % of what 24 do.
+// vdpbf16ps takes more than 6 cycles on Zen 5, which has two units. There 12 accumulators reach 94 % of the rate of 24.
 constexpr int bf16_sums = 24;
 constexpr int64_t rounds = 100'000;
 
@@ -79,7 +80,7 @@ __attribute__((target("avx512f,avx512vnni"))) float int8_avx512(float start) {
   return static_cast<float>(lanes[0]);
 }
 
-// Sums of products of 8 bits that can't overflow on the way take 16 bits without VNNI.
+// Without VNNI, products of int8 that can't overflow are computed in 16 bits.
 __attribute__((target("avx2"))) float int8_avx2(float start) {
   __m256i sum[sums];
   for (int i = 0; i < sums; ++i) sum[i] = _mm256_set1_epi32(static_cast<int>(start) + i);
@@ -98,11 +99,12 @@ struct TileConfiguration {
   uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
 };
 static_assert(sizeof(TileConfiguration) == 64);
-constexpr double tile_sums = 4;  // tiles 0 to 3 are sums, 4 to 7 what is multiplied
+constexpr double tile_sums = 4;  // Tiles 0 to 3 are accumulators, and tiles 4 to 7 are operands.
 
-// Zeros in all tiles; what the tiles hold outlives the call.
+// Configures the AMX tiles and sets all of them to zero. They keep their contents when the function returns.
 __attribute__((target("amx-tile"))) void begin_tiles() {
-  // Static: GCC sees only the first bytes behind a pointer read here, and would not write the rest of a local.
+  // The configuration is static because GCC assumes that only its first bytes are read. It would not write the rest of
+  // a local variable.
   static const TileConfiguration configuration;
   alignas(64) static const uint8_t data[1024] = {};
   _tile_loadconfig(&configuration);
@@ -183,7 +185,7 @@ __attribute__((target("arch=armv8.2-a+dotprod"))) float int8_neon(float start) {
 }
 #endif
 
-// Without FMA a multiplication and an addition, which the compiler may put into vectors.
+// A loop for machines without FMA: a multiplication and an addition, which the compiler may vectorise.
 float f32_scalar(float start) {
   float sum[sums];
   for (int i = 0; i < sums; ++i) sum[i] = start + static_cast<float>(i);

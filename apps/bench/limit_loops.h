@@ -1,4 +1,4 @@
-// Loops whose speed is a limit of the machine.
+// Loops whose speed is limited only by the arithmetic units or by the memory of the machine.
 #pragma once
 
 #include <cstddef>
@@ -8,16 +8,16 @@
 
 namespace linformer::bench {
 
-// Multiply-adds of one type, from registers alone.
+// A loop of multiply-adds of one type, whose operands stay in registers.
 struct ArithmeticLoop {
-  const char* instruction = nullptr;    // nullptr: there is none for the type
-  double operations = 0;                // of a call
-  float (*run)(float start) = nullptr;  // what it returns depends on all operations
+  const char* instruction = nullptr;    // Null if the machine has no instruction for the type.
+  double operations = 0;                // The number of operations of a call.
+  float (*run)(float start) = nullptr;  // The result depends on all operations, so the compiler can't remove any.
 };
-// The fastest this machine has.
+// Returns the fastest loop that this machine can run.
 ArithmeticLoop arithmetic_loop(ElementType type);
 
-// Reads `words` 64-bit words once; what it returns depends on all of them.
+// Reads `words` 64-bit words once. The result depends on all of them, so the compiler can't remove a read.
 uint64_t read_words(const uint64_t* data, size_t words);
 
 }  // namespace linformer::bench

@@ -26,7 +26,8 @@ namespace {
 
 constexpr int attempts = 6;
 
-// Threads that the destructor joins. If the system refuses to start one, add() sets `stop`, so that those that run end.
+// A set of threads, which the destructor joins. If the system can't start a thread, add() sets *stop and throws, so
+// that the threads that already run can end.
 class Team {
  public:
   ~Team() {
@@ -50,8 +51,9 @@ class Team {
   std::vector<std::thread> threads_;
 };
 
-// What each thread reads: all together at least 192 MiB and four times the caches that they share, and each more than
-// a core has for itself; but no more than half of the free memory.
+// Returns the number of words that each thread reads. All threads together read at least 192 MiB and four times their
+// shared cache, and each thread reads more than the caches of its core hold. The total is at most half of the available
+// memory.
 size_t words_to_read(int threads) {
   constexpr uint64_t least = uint64_t{192} << 20, least_of_thread = uint64_t{8} << 20;
   const uint64_t count = static_cast<uint64_t>(threads), free_bytes = available_memory();
@@ -61,10 +63,10 @@ size_t words_to_read(int threads) {
   return static_cast<size_t>(std::max(bytes / count / block, uint64_t{1}) * block / sizeof(uint64_t));
 }
 
-// The best rate of several attempts of `seconds` each, in 1e9 a second: `amount` for each call of work(thread), of all
-// threads together from the moment that the last one was ready until the last one ended. So no processor's time is
-// counted twice where there are more threads than processors; a thread that ends before the others loses less than a
-// call.
+// Returns the best rate of several attempts of `seconds` each, in 1e9 per second. Each call of work(thread) counts as
+// `amount`. An attempt counts the calls of all threads, and lasts from the moment when the last thread is ready until
+// the last thread ends. If there are more threads than processors, the time of a processor is then not counted twice. A
+// thread that ends before the others loses less than the time of a call.
 double best_rate(int threads, double seconds, double amount, const std::function<void(int)>& work) {
   using Clock = std::chrono::steady_clock;
   const auto span = std::chrono::duration<double>(seconds);
@@ -72,14 +74,14 @@ double best_rate(int threads, double seconds, double amount, const std::function
   for (int attempt = 0; attempt < attempts; ++attempt) {
     std::atomic<int> ready{0};
     std::atomic<bool> begun{false}, stop{false};
-    Clock::time_point begin;  // once it has `begun`
+    Clock::time_point begin;  // Valid after `begun` has been set.
     std::vector<Clock::time_point> ends(static_cast<size_t>(threads));
     std::atomic<int64_t> calls{0};
     {
       Team team;
       for (int t = 0; t < threads; ++t) {
         team.add(t + 1, threads, &stop, [&, t] {
-          work(t);  // warms up
+          work(t);  // Warms up.
           if (ready.fetch_add(1) + 1 == threads) {
             begin = Clock::now();
             begun.store(true);
@@ -119,8 +121,8 @@ struct Free {
 };
 using Words = std::unique_ptr<uint64_t[], Free>;
 
-// In huge pages where the system has them: with a large cache the words are gigabytes, and small pages of them take
-// longer to set up than the measurement.
+// Allocates words in huge pages if the system has them. On a machine with a large cache the words take gigabytes, and
+// setting up so many small pages would take longer than the measurement.
 Words allocate_words(size_t count) {
   const size_t bytes = (count * sizeof(uint64_t) + huge_page - 1) / huge_page * huge_page;
   Words words(static_cast<uint64_t*>(::operator new(bytes, std::align_val_t(huge_page))));
@@ -135,9 +137,10 @@ Rate memory_rate(int threads, double seconds) {
   std::vector<Words> data;
   for (int t = 0; t < threads; ++t) {
     data.push_back(allocate_words(words_read));
-    std::fill_n(data.back().get(), words_read, static_cast<uint64_t>(t) + 1);  // pages of their own
+    // Writing gives each page its own memory. Pages that are only read would share a page of zeros.
+    std::fill_n(data.back().get(), words_read, static_cast<uint64_t>(t) + 1);
   }
-  // A part at a time, so that a call is short beside an attempt.
+  // A call reads a part of the words, so that it is short compared with an attempt.
   constexpr size_t parts = 16;
   const size_t part = words_read / parts;
   std::vector<size_t> at(static_cast<size_t>(threads));
@@ -149,16 +152,16 @@ Rate memory_rate(int threads, double seconds) {
   return {best_rate(threads, seconds, static_cast<double>(part) * sizeof(uint64_t), work), "read"};
 }
 
-// Nanoseconds for a word to the second thread and back: the median of many short measurements, since some of them are
-// interrupted. 0 where there is one thread or one processor.
+// Returns the nanoseconds that a word takes to a second thread and back. It is the median of many short measurements,
+// because some of them are interrupted. Returns 0 if there is only one thread or one processor.
 double round_trip(int threads) {
   if (threads < 2 || std::thread::hardware_concurrency() < 2) return 0;
   using Clock = std::chrono::steady_clock;
   constexpr int trips = 200, most_batches = 400, spins = 20'000;
-  constexpr double most_seconds = 0.2;  // both may share one processor for a while
+  constexpr double most_seconds = 0.2;  // The two threads may share one processor for some time, which is slow.
   constexpr int end = -1;
   std::atomic<int> word{0};
-  // False: the other side has ended.
+  // Waits until the word has this value. Returns false if the other thread has stored `end`.
   const auto wait_for = [&](int value) {
     for (int spin = 0;; ++spin) {
       const int now = word.load(std::memory_order_acquire);
@@ -208,8 +211,8 @@ void Limits::raise(const Limits& other) {
 }
 
 Limits measure_limits(int threads, double seconds) {
-  // An attempt longer than this gives no higher rate. A shorter one may, on a busy machine, miss the moments in which
-  // the threads have their processors for themselves.
+  // An attempt that is longer than 0.1 s gives no higher rate. On a busy machine, a shorter attempt may miss the
+  // moments in which the threads don't share their processors with other work.
   const double attempt = std::min(seconds / (4 * attempts), 0.1);
   Limits limits;
   limits.f32 = arithmetic_rate(ElementType::f32, threads, attempt);

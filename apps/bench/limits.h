@@ -1,5 +1,5 @@
-// What the machine can do at most, measured: loops that only multiply and add in registers, and loops that only read
-// memory. Figures of a model are shares of these.
+// Measures the limits of the machine, with loops that only multiply and add in registers and loops that only read
+// memory. The rates of models are reported as shares of these limits.
 #pragma once
 
 #include <cstdint>
@@ -11,31 +11,34 @@
 namespace linformer::bench {
 
 struct Rate {
-  double giga = 0;          // operations (a multiply-add is two) or bytes a second, all threads; 0: can't be said
-  std::string instruction;  // empty where this machine, or this program, has none for the type
+  // In 1e9 operations or bytes per second of all threads together. A multiply-add is two operations. 0 if unknown.
+  double giga = 0;
+  std::string instruction;  // Empty if the machine or this program has no instruction for the type.
 };
 
 struct Limits {
-  Rate f32, f16, bf16, int8, memory;  // f16: of a GPU
-  // Nanoseconds that a word takes to another thread and back, the least and the most that was measured; 0: one thread.
-  // A host may move a virtual machine's processors apart in the middle of a run; data that threads share then takes
-  // longer to reach another thread.
+  Rate f32, f16, bf16, int8, memory;  // f16 is measured on GPUs only.
+  // The shortest and the longest time that a word took to another thread and back, in nanoseconds. 0 with one thread. A
+  // host may move the processors of a virtual machine apart during a run. Shared data then takes longer to reach
+  // another thread.
   double least_round_trip = 0, most_round_trip = 0;
 
   const Rate& of(ElementType type) const {
     if (type == ElementType::f16 && f16.giga > 0) return f16;
     return type == ElementType::int8 ? int8 : type == ElementType::bf16 ? bf16 : f32;
   }
-  // The larger rate of each, since a slow moment of the machine is no limit, and the range of round trips.
+  // Takes the larger of both rates for each limit, because a lower rate only shows that the machine was slow for a
+  // moment. Extends the range of round trips.
   void raise(const Limits& other);
 };
 
-// Takes about `seconds`, and at most about two and a half. With less time, a busy machine lowers the rates more.
+// Measures the limits of the processor. Takes about `seconds`, but at most about 2.5 seconds. With less time, other
+// work on the machine lowers the rates more.
 Limits measure_limits(int threads, double seconds);
 // Measures a GPU: the best rate of cuBLASLt's products, of [side, side] matrices or of a feed-forward layer's shapes,
-// and the rate of copies of side^2 floats in its memory. Throws std::runtime_error where there is no GPU.
+// and the rate of copies of side^2 floats in its memory. Throws std::runtime_error if there is no GPU.
 Limits measure_device_limits(int device, int64_t side = 8192);
-// "cuda:0, compute capability 9.0"; throws likewise.
+// Returns a text such as "cuda:0, compute capability 9.0". Throws std::runtime_error if there is no GPU.
 std::string device_text(int device);
 
 void to_json(nlohmann::ordered_json& json, const Limits& limits);

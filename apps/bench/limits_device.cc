@@ -1,4 +1,5 @@
-// A GPU's limits: the rate of cuBLASLt's products as the runtime asks for them, and of copies in its memory.
+// Measures the limits of a GPU: the rate of cuBLASLt's products, with the runtime's settings, and of copies in its
+// memory.
 #include <algorithm>
 #include <chrono>
 #include <stdexcept>
@@ -33,7 +34,7 @@ T take(Result<T> result) {
 class DeviceMemory {
  public:
   DeviceMemory(const cuda::Device& device, uint64_t bytes) : device_(device), data_(device.allocate(bytes)) {
-    if (data_ == nullptr) throw std::runtime_error("the device has no memory to measure its limits");
+    if (data_ == nullptr) throw std::runtime_error("the device doesn't have enough free memory to measure its limits");
   }
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
@@ -43,7 +44,7 @@ class DeviceMemory {
   // Fills the memory with random numbers in (-1, 1), because products of zeros run faster than others.
   void fill(ElementType type, int64_t elements) const {
     const int64_t size = element_bytes(type), some = std::min(elements, int64_t{1} << 18);
-    std::vector<float> values(static_cast<size_t>(some));  // f32 is the widest type, so all types fit
+    std::vector<float> values(static_cast<size_t>(some));  // f32 is the widest type, so all types fit.
     std::byte* const bytes = reinterpret_cast<std::byte*>(values.data());
     uint64_t state = 1;
     for (int64_t i = 0; i < some; ++i) {
@@ -68,7 +69,7 @@ class DeviceMemory {
   std::byte* data_;
 };
 
-// Of `amount` for each call of work(), in 1e9 a second.
+// Returns the best rate of several attempts, in 1e9 per second. Each call of work() counts as `amount`.
 template <class Work>
 double device_rate(cuda::Stream& stream, double amount, const Work& work) {
   double best = 0;

@@ -7,7 +7,7 @@
 namespace linformer::bench {
 namespace {
 
-// As /proc/cpuinfo calls them.
+// The names in /proc/cpuinfo of the extensions that the kernels use.
 constexpr const char* asked_for[] = {"avx2",        "fma",      "f16c",     "avx512f",  "avx512_vnni",
                                      "avx512_bf16", "avx_vnni", "amx_tile", "amx_bf16", "amx_int8",
                                      "asimd",       "asimddp",  "bf16",     "i8mm"};
@@ -19,7 +19,7 @@ Machine this_machine() {
   machine.processor = "unknown processor";
   std::ifstream in("/proc/cpuinfo");
   std::set<std::string> flags;
-  for (std::string line; std::getline(in, line) && !line.empty();) {  // of the first processor
+  for (std::string line; std::getline(in, line) && !line.empty();) {  // An empty line ends the first processor.
     const size_t colon = line.find(": ");
     if (colon == std::string::npos) continue;
     const std::string value = line.substr(colon + 2);

@@ -1,4 +1,4 @@
-// The machine that a figure was taken on.
+// Describes the machine on which a measurement was made.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +8,18 @@
 namespace linformer::bench {
 
 struct Machine {
-  std::string processor;     // its name, or "unknown processor"
-  std::string instructions;  // those that kernels ask for: "avx2 fma avx512f avx512_vnni avx512_bf16"
-  std::string system;        // "Linux 6.1.0"
-  std::string compiler;      // that this program was made with
-  std::string device;        // that computed, with its compute capability; empty: the processor
+  std::string processor;     // The name of the processor, or "unknown processor".
+  std::string instructions;  // The extensions that kernels use, such as "avx2 fma avx512f avx512_vnni avx512_bf16".
+  std::string system;        // Such as "Linux 6.1.0".
+  std::string compiler;      // The compiler that compiled this program.
+  std::string device;        // The GPU that computed, with its compute capability. Empty if the processor computed.
 };
 Machine this_machine();
-// Memory that can be had without swapping, in bytes; 0 where the system doesn't say.
+// Returns the memory that is available without swapping, in bytes, or 0 if the system can't tell it.
 uint64_t available_memory();
-// Of the largest cache that processors share; 0 where the system doesn't say.
+// Returns the size of the largest cache that processors share, in bytes, or 0 if the system can't tell it.
 uint64_t shared_cache_bytes();
-// "Linux 6.1.0"; empty where the system doesn't say.
+// Returns a name such as "Linux 6.1.0", or an empty string if the system can't tell it.
 std::string system_name();
 
 void to_json(nlohmann::ordered_json& json, const Machine& machine);

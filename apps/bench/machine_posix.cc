@@ -23,7 +23,7 @@ uint64_t available_memory() {
     if (line.starts_with("MemAvailable:")) return std::stoull(line.substr(13)) * 1024;
   }
 #if defined(__linux__)
-  // Without /proc the kernel reports only memory that is free, not the caches that it could give back.
+  // Without /proc the kernel reports only free memory, and not the caches that it could release.
   struct sysinfo facts {};
   if (::sysinfo(&facts) == 0) return uint64_t{facts.freeram} * facts.mem_unit;
 #endif

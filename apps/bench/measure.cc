@@ -18,7 +18,7 @@
 namespace linformer::bench {
 namespace {
 
-// A line of /proc/self/status in bytes; 0 where there is none.
+// Returns the value of a line of /proc/self/status in bytes, or 0 if there is no such line.
 uint64_t process_bytes(const std::string& name) {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
@@ -108,7 +108,7 @@ uint64_t encoder_weight_bytes(const Model& model, int64_t tokens) {
 
 Measurement measure(const Case& what, const DescribeProfile& describe_profile) {
   LoadOptions load_options;
-  load_options.checksums = Verify::never;  // would read weights that the model may never use
+  load_options.checksums = Verify::never;  // Checking would read weights that the model may never use.
   load_options.access = what.access;
   auto model = files::open_model(what.model, load_options);
   require(model.status());
@@ -135,7 +135,7 @@ Measurement measure(const Case& what, const DescribeProfile& describe_profile) {
   require(session.status());
 
   std::vector<int32_t> ids(static_cast<size_t>(tokens * what.batch));
-  const uint32_t first = std::min(4u, encoder.vocab_size - 1);  // beyond the usual special tokens
+  const uint32_t first = std::min(4u, encoder.vocab_size - 1);  // Skips the usual special tokens.
   for (size_t i = 0; i < ids.size(); ++i) {
     ids[i] = static_cast<int32_t>(first + i * 7919 % (encoder.vocab_size - first));
   }
@@ -152,7 +152,7 @@ Measurement measure(const Case& what, const DescribeProfile& describe_profile) {
   const auto seconds_since = [](Clock::time_point start) {
     return std::chrono::duration<double>(Clock::now() - start).count();
   };
-  const double long_enough = 5 * what.seconds;  // for fewer calls than least_calls
+  const double long_enough = 5 * what.seconds;  // After this time fewer calls than least_calls are enough.
   auto begin = Clock::now();
   for (int i = 0; i < what.warm_ups && (i == 0 || seconds_since(begin) < long_enough); ++i) {
     require(session->run(texts, output));
@@ -204,7 +204,7 @@ Measurement measure(const Case& what, const DescribeProfile& describe_profile) {
   const uint64_t of_files = process_bytes("RssFile");
   result.own_bytes = result.peak_bytes - std::min(result.peak_bytes, of_files);
   if (!what.profile || !describe_profile) return result;
-  // Taking each op's time costs time, so it isn't the session above.
+  // Measuring each op takes time, so the profile is made with a second session.
   session = Session::create(*model, [&] {
     options.profile = true;
     return options;

@@ -12,7 +12,7 @@ namespace linformer::bench {
 namespace {
 
 constexpr size_t lengths = paper_lengths.size(), ks = paper_ks.size();
-// Table 4 of the paper: a row for each n, a column for each k.
+// Table 4 of the paper, with a row for each n and a column for each k.
 constexpr double time_saved_in_paper[lengths][ks] = {
     {1.5, 1.3, 0, 0, 0},       {1.7, 1.6, 1.3, 0, 0},     {2.6, 2.4, 2.1, 1.3, 0}, {3.4, 3.2, 2.8, 2.2, 1.3},
     {5.5, 5.0, 4.4, 3.5, 2.1}, {8.6, 7.8, 7.0, 5.6, 3.3}, {13, 12, 11, 8.8, 5.0},  {20, 18, 16, 14, 7.9}};
@@ -20,9 +20,9 @@ constexpr double memory_saved_in_paper[lengths][ks] = {
     {1.7, 1.5, 0, 0, 0},    {3.0, 2.9, 1.8, 0, 0}, {6.1, 5.6, 3.6, 2.0, 0}, {14, 13, 8.3, 4.3, 2.3},
     {28, 26, 17, 8.5, 4.5}, {56, 48, 32, 16, 8},   {56, 48, 36, 18, 16},    {60, 52, 40, 20, 18}};
 
-constexpr uint32_t vocabulary = 1000;   // of no weight beside long texts
-constexpr double expected_share = 0.5;  // of the limit, for what a cell is expected to take
-constexpr double long_call = 5;         // seconds from which one call is enough
+constexpr uint32_t vocabulary = 1000;   // Small, because the embedding is not a part of the experiment.
+constexpr double expected_share = 0.5;  // The share of the limit that is assumed to predict the time of a cell.
+constexpr double long_call = 5;         // In seconds. A call that takes longer is made only once.
 
 ModelShape shape_of(const PaperCell& cell, const PaperOptions& options) {
   ModelShape shape = bench::shape_of("base");
@@ -40,7 +40,7 @@ double gigaflop_of(const PaperCell& cell, const PaperOptions& options) {
   return 2 * layer * shape.layers * static_cast<double>(cell.batch) / 1e9;
 }
 
-// Bytes of the file and of a session, about.
+// Returns an estimate of the bytes of the model file and of a session.
 double bytes_of(const PaperCell& cell, const PaperOptions& options) {
   const ModelShape shape = shape_of(cell, options);
   const double n = shape.n, d = shape.d_model;
@@ -53,7 +53,8 @@ class Schedule {
   Schedule(const PaperOptions& options, const Limits& limits) : options_(options), limits_(limits) {}
 
   double expected_seconds_of_call(const PaperCell& cell, ElementType type) const {
-    // What of an int8 file runs in 16 bits, at the least twice as slow, is the attention, most of a long Transformer.
+    // The attention of an int8 file runs in 16 bits, which is at most half as fast. In a Transformer with long texts it
+    // takes most of the time.
     const bool attention = cell.k == 0 && type == ElementType::int8;
     const double rate = limits_.of(attention ? ElementType::bf16 : type).giga;
     return gigaflop_of(cell, options_) / (expected_share * (rate > 0 ? rate : limits_.f32.giga));
@@ -72,7 +73,7 @@ class Schedule {
       return;
     }
     const double available = static_cast<double>(options_.free_bytes > 0 ? options_.free_bytes : available_memory());
-    // A device says itself what it can't hold.
+    // On a device the session returns an error if the memory is too small.
     if (options_.running.device < 0 && available > 0 && bytes_of(*cell, options_) > 0.9 * available) {
       cell->left_out = "more than the free memory";
       return;
@@ -109,7 +110,7 @@ std::vector<PaperCell> cells_of(const PaperOptions& options) {
   return cells;
 }
 
-// The slope of log value over log n, by least squares.
+// Returns the slope of log(value) over log(n) by least squares.
 template <class Value>
 std::optional<double> growth(const PaperRun& run, uint32_t k, const Value& value) {
   double count = 0, x_sum = 0, y_sum = 0, xx = 0, xy = 0;
@@ -179,8 +180,8 @@ std::vector<PaperRun> run_paper(const PaperOptions& options, const Limits& limit
   for (PaperRun& run : runs) {
     for (PaperCell& cell : run.cells) jobs.push_back({run.type, &cell});
   }
-  // Ratios need the Transformer's time. The sort is stable, so at each n the Transformer of a precision runs before its
-  // Linformers, and few `minutes` are enough for the ratios of the smallest n.
+  // A ratio needs the time of the Transformer. The sort is stable, so at each n the Transformer of a precision runs
+  // before its Linformers. Even with few `minutes`, the ratios of the smallest n are then complete.
   std::stable_sort(jobs.begin(), jobs.end(), [](const Job& a, const Job& b) { return a.cell->n < b.cell->n; });
   for (size_t i = 0; i < jobs.size(); ++i) {
     const PaperCell& cell = *jobs[i].cell;

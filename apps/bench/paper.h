@@ -1,5 +1,5 @@
-// The efficiency experiments of the Linformer paper (Wang et al. 2020): its last two tables, the plot at the top right
-// of figure 2, and how time and memory of a layer grow (table 1).
+// Repeats the efficiency experiments of the Linformer paper (Wang et al. 2020): its last two tables, the plot at the
+// top right of figure 2, and the growth of the time and the memory of a layer (table 1).
 #pragma once
 
 #include <array>
@@ -16,55 +16,56 @@ namespace linformer::bench {
 inline constexpr std::array<uint32_t, 8> paper_lengths = {512, 1024, 2048, 4096, 8192, 16384, 32768, 65536};
 inline constexpr std::array<uint32_t, 5> paper_ks = {128, 256, 512, 1024, 2048};
 
-// How many times less the Linformer takes than the Transformer, as printed in the paper for a V100; 0: not given.
-// `length` and `k` are places in paper_lengths and paper_ks.
+// Return the time and the memory of the Transformer divided by those of the Linformer, as printed in the paper for a
+// V100, or 0 if the paper has no number. `length` and `k` are indices into paper_lengths and paper_ks.
 double paper_time_saved(size_t length, size_t k);
 double paper_memory_saved(size_t length, size_t k);
 
-// Values of PaperOptions::least_tokens with which a call keeps all cores of a CPU busy, or a GPU.
+// Values of PaperOptions::least_tokens that keep all cores of a CPU busy, or a GPU.
 inline constexpr int64_t cpu_tokens = 4096, gpu_tokens = 65536;
 
 struct PaperOptions {
-  Case running;                             // its threads, backend, isa, compute and device
-  uint64_t free_bytes = 0;                  // of memory; 0: what the system says
-  double minutes = 30;                      // for all cells together
-  uint32_t layers = 2;                      // of RoBERTa-base's width; what is printed is of one layer
-  int64_t least_tokens = cpu_tokens;        // of a call, which gets as many texts of n tokens
-  uint32_t longest = paper_lengths.back();  // n
+  Case running;                       // Its threads, backend, isa, compute and device are used for all cells.
+  uint64_t free_bytes = 0;            // The available memory. If 0, the system is asked.
+  double minutes = 30;                // The limit of the time of all cells together.
+  uint32_t layers = 2;                // The layers of the models, with RoBERTa-base's width. Results are for one layer.
+  int64_t least_tokens = cpu_tokens;  // A call has as many texts as fit into this number of tokens, at least one.
+  uint32_t longest = paper_lengths.back();  // The largest n that is measured.
   std::vector<ElementType> types = {ElementType::f32, ElementType::int8};
 };
 
 struct PaperCell {
-  uint32_t n = 0, k = 0;  // k 0: the Transformer
+  uint32_t n = 0, k = 0;  // k is 0 for the Transformer.
   int64_t batch = 1;
   std::optional<Measurement> measurement;
-  std::string left_out;  // why there is none
+  std::string left_out;  // The reason if there is no measurement.
 
   double ms_of_text() const { return measurement->median_ms / static_cast<double>(batch); }
   double arena_of_text() const { return static_cast<double>(measurement->arena_bytes) / static_cast<double>(batch); }
 };
 
-// All cells of one precision.
+// The cells of one precision.
 struct PaperRun {
   ElementType type;
   std::vector<PaperCell> cells;
 
-  // nullptr where it wasn't measured.
+  // Returns a cell that was measured, or null.
   const PaperCell* find(uint32_t n, uint32_t k) const;
-  // Transformer over Linformer at (n, k), of time and of the arena's bytes for a text.
+  // Return the Transformer's time and arena for a text divided by those of the Linformer, or nothing if one of the
+  // cells was not measured.
   std::optional<double> time_saved(uint32_t n, uint32_t k) const;
   std::optional<double> memory_saved(uint32_t n, uint32_t k) const;
-  // The same where the Transformer holds one layer's attention, heads n^2 numbers of 4 bytes, as the paper's does; ours
-  // never does, so this is computed.
+  // Returns memory_saved() for a Transformer that stores the attention matrix of one layer (heads n^2 floats), as the
+  // paper's does. Ours doesn't store it, so the size of the matrix is added.
   std::optional<double> memory_saved_of_held_attention(uint32_t n, uint32_t k) const;
-  // The exponent a in n^a that fits the times (the arenas) of a text best, over all n that were measured.
+  // Return the exponent a for which n^a fits best to the times or the arenas of a text, over all n that were measured.
   std::optional<double> time_growth(uint32_t k) const;
   std::optional<double> memory_growth(uint32_t k) const;
 };
 
 // Measures the cells in the order of n. At each n the Transformer of a precision comes before the Linformers that are
-// compared with it. A cell that needs more than the free memory or the minutes left is not measured, and its result
-// says why. announce(text) is called before each cell with a description of it.
+// compared with it. A cell that needs more than the free memory or the remaining minutes is not measured, and its
+// `left_out` has the reason. announce(text) is called before each cell with a description of it.
 std::vector<PaperRun> run_paper(const PaperOptions& options, const Limits& limits,
                                 const std::function<void(const std::string&)>& announce);
 

@@ -47,7 +47,8 @@ class Maker {
   }
 
  private:
-  // Uniform in [centre - bound, centre + bound], by SplitMix64 of the element's number.
+  // Returns a source of uniform random numbers in [centre - bound, centre + bound]. Each is a hash (SplitMix64) of the
+  // number of the tensor and of the element, so the source needs no memory.
   writer::FloatSource values(double bound, double centre = 0) {
     const uint64_t seed = ++tensors_ << 40;
     return [=](uint64_t first, std::span<float> out) {
@@ -118,7 +119,7 @@ std::vector<std::string> size_names() { return {"tiny", "small", "base", "large"
 
 ModelShape shape_of(const std::string& size) {
   const auto found = shapes().find(size);
-  if (found == shapes().end()) throw std::runtime_error("there is no size " + size);
+  if (found == shapes().end()) throw std::runtime_error("there is no model size " + size);
   return found->second;
 }
 

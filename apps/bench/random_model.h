@@ -1,4 +1,4 @@
-// Models with random weights of the sizes that people compare, for measuring without a checkpoint.
+// Makes models with random weights in sizes that are often compared, to measure without a checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -11,36 +11,37 @@ namespace linformer::bench {
 
 struct ModelShape {
   uint32_t layers = 0, d_model = 0, heads = 0, ffn = 0, vocabulary = 0;
-  uint32_t n = 512;     // positions and E's columns
-  uint32_t k = 128;     // compressed rows; 0: full attention
-  uint32_t window = 0;  // rows on each side that a row sees as they are, beside compressed ones; 0: as usual
+  uint32_t n = 512;     // The number of positions and of E's columns.
+  uint32_t k = 128;     // The number of compressed rows. 0 for full attention.
+  uint32_t window = 0;  // The window of local attention beside the compressed rows, on each side. 0 for no window.
 };
 
-// What --random takes: tiny, small (all-MiniLM-L6-v2), base (RoBERTa-base), large (RoBERTa-large).
+// Returns the sizes that --random accepts: tiny, small (all-MiniLM-L6-v2), base (RoBERTa-base), large (RoBERTa-large).
 std::vector<std::string> size_names();
-// Throws std::runtime_error for another name.
+// Returns the shape of a size. Throws std::runtime_error for another name.
 ModelShape shape_of(const std::string& size);
 
-// Whether this build can make models: it was configured with the converter.
+// Returns whether this build can make models, because it was configured with the converter.
 bool can_make_models();
 
-// Writes a model of `shape`: one E = F for all layers, compressed before the linears as fairseq does, mean pooling.
-// The same shape gives the same weights, of any `type`; they are made while they are written, so no memory is needed.
-// Throws std::runtime_error.
+// Writes a model of `shape` with mean pooling. All layers share one projection E = F. It is applied before the linear
+// layers, as in fairseq, or after them if there is a window. The weights depend only on the shape and are rounded to
+// `type`. They are computed while they are written, so they need no memory. Throws std::runtime_error.
 void write_random_model(const ModelShape& shape, ElementType type, const std::string& path);
 
-// A file that nobody else sees and nothing leaves behind: its name is gone, a descriptor that child processes inherit
-// keeps it. On Windows it has a name, in the folder of temporary files, until it is destroyed.
+// A temporary model file without a name. The name is removed at once, and a descriptor, which child processes inherit,
+// keeps the file until this object is destroyed. On Windows the file has a name in the folder of temporary files and is
+// removed by the destructor.
 class TemporaryModel {
  public:
   TemporaryModel(const ModelShape& shape, ElementType type);
   ~TemporaryModel();
   TemporaryModel(const TemporaryModel&) = delete;
   TemporaryModel& operator=(const TemporaryModel&) = delete;
-  const std::string& path() const { return path_; }  // for this process and its children
+  const std::string& path() const { return path_; }  // Valid in this process and its children.
 
  private:
-  [[maybe_unused]] int fd_ = -1;  // not on Windows
+  [[maybe_unused]] int fd_ = -1;  // Not used on Windows.
   std::string path_;
 };
 

@@ -19,7 +19,7 @@ double tokens_per_second(const ReportRow& row) {
   return texts_per_second(row) * static_cast<double>(row.measurement->tokens);
 }
 double gigaflops(const ReportRow& row) { return per_second(row, row.measurement->gigaflop); }
-// Of the weights alone: what the caches keep between calls counts as read, too.
+// Returns the rate at which weights are read. Weights that stay in the caches between calls are counted, too.
 double weights_gbps(const ReportRow& row) {
   return per_second(row, static_cast<double>(row.measurement->weight_bytes) / 1e9);
 }
@@ -27,8 +27,8 @@ double weights_gbps(const ReportRow& row) {
 std::optional<double> share(double value, double limit) {
   return limit > 0 ? std::optional(value / limit) : std::nullopt;
 }
-// What the call would take at the limits, over what it took. Weights that linformer-convert --dtype-for spares count at
-// their own type's.
+// Returns the time that the call would take at the limits, divided by the measured time. Products with weights in
+// another type (linformer-convert --dtype-for) count at the limit of that type.
 std::optional<double> share_of_limit(const ReportRow& row, const Limits& limits) {
   const Measurement& m = *row.measurement;
   double others = 0, seconds = 0;
@@ -115,7 +115,8 @@ nlohmann::ordered_json row_json(const ReportRow& row, const Limits& limits) {
   return json;
 }
 
-// Nothing where the second figure would say the same.
+// Returns the round trip between threads, for the line of the machine. Shows one number if the shortest and the longest
+// time are similar.
 std::string round_trip_text(const Limits& limits) {
   if (limits.most_round_trip <= 0) return "";
   const std::string least = fixed(limits.least_round_trip, 0), most = fixed(limits.most_round_trip, 0);
@@ -198,7 +199,7 @@ std::string report_text(const Report& report) {
       cells.insert(cells.end(), {least ? fixed(*least, 2) : "-", percent(share_of_roofline(row, report.limits))});
     }
     table.add(cells);
-    // Cases that differ in size alone have the same sentence, which is printed once.
+    // Cases that differ only in size have the same sentence, so it is printed once.
     if (precisions.insert(m.precision).second) reasons += m.precision + "\n";
     if (!m.profile.is_null()) {
       profiles += "\n" + model + ", " + computed_in(m) + ", n " + std::to_string(m.tokens) + ":\n" +
@@ -206,9 +207,9 @@ std::string report_text(const Report& report) {
     }
   }
   return machine_text(report.machine, report.limits, report.threads) + "\n" + table.text() + "\n" +
-         "Rates are of the median. Of limit: GFLOP/s of the type that is computed in. Of memory: the products' "
-         "weights, "
-         "read once a call.\nPeak: the process's largest resident set, the model's mapped pages included.\n" +
+         "Rates are computed from the median. Of limit: the share of the machine's GFLOP/s limit for the type of the "
+         "products. Of memory: the share of its memory limit that reading the products' weights once per call takes.\n"
+         "Peak: the process's largest resident set, with the model's mapped pages.\n" +
          (on_device ? "Roofline: the sum over a call's ops of the time of each at the limit of products or of memory, "
                       "whichever is longer.\n"
                     : "") +

@@ -1,4 +1,4 @@
-// What `linformer bench` prints.
+// Writes the results of `linformer bench` as text and as JSON.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -13,10 +13,10 @@
 namespace linformer::bench {
 
 struct ReportRow {
-  std::string model;  // the file, or "base, k 128"
+  std::string model;  // The name of the file, or a text such as "base, k 128".
   Case what;
   std::optional<Measurement> measurement;
-  std::string error;  // where there is none
+  std::string error;  // The reason if there is no measurement.
 };
 
 struct Report {
@@ -26,7 +26,7 @@ struct Report {
   std::vector<ReportRow> rows;
 };
 
-// The program, the machine and its limits.
+// Return a description of the program, the machine and its limits.
 std::string machine_text(const Machine& machine, const Limits& limits, int threads);
 nlohmann::ordered_json machine_json(const Machine& machine, const Limits& limits, int threads);
 

@@ -10,7 +10,7 @@
 
 namespace linformer::bench {
 
-// Windows opens files by their names alone, so the file keeps one until the end.
+// Windows opens files only by their names, so the file keeps its name until it is destroyed.
 TemporaryModel::TemporaryModel(const ModelShape& shape, ElementType type) {
   static std::atomic<int> models{0};
   wchar_t folder[MAX_PATH + 1];
@@ -19,7 +19,7 @@ TemporaryModel::TemporaryModel(const ModelShape& shape, ElementType type) {
     throw std::runtime_error("the system has no folder for temporary files");
   path_ = files::narrow({folder, length}) + "linformer-bench-" + std::to_string(files::process_number()) + "-" +
           std::to_string(models.fetch_add(1)) + ".lnfr";
-  write_random_model(shape, type, path_);  // complete, or no file
+  write_random_model(shape, type, path_);  // Leaves no file if it throws.
 }
 
 TemporaryModel::~TemporaryModel() { files::remove_file(path_.c_str()); }

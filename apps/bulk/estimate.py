@@ -36,19 +36,20 @@ LENGTH_GROUPS = 4
 
 
 class Measurement(NamedTuple):
-    """Of a unit: its seconds, the bytes of its file, and the largest resident memory of its process in bytes."""
+    """The time of a unit in seconds, the bytes of its file, and the largest resident memory of its process in bytes."""
     seconds: float
     written: int
     memory: int
 
 
 def sample_of(files, counts, size):
-    """A table with the first rows of files that are evenly spaced in the input."""
+    """Returns a table with the first rows of files that are evenly spaced in the input."""
     filled = [number for number, count in enumerate(counts) if count]
     number_of_files = min(SAMPLED_FILES, len(filled))
     chosen = [filled[index * len(filled) // number_of_files] for index in range(number_of_files)]
     parts, left = [], size
-    for position, number in enumerate(sorted(chosen, key=counts.__getitem__)):  # large files make up for small ones
+    # Small files come first, so that larger files can give the rows that small files lack.
+    for position, number in enumerate(sorted(chosen, key=counts.__getitem__)):
         rows = min(-(-left // (len(chosen) - position)), counts[number])
         parts += [pa.Table.from_batches([batch]) for batch in batches(files[number], 0, rows, 4096)]
         left -= rows
@@ -81,7 +82,7 @@ def measure(pool, tables, settings, model, threads, scratch):
 
 
 def parts_of(table, count):
-    """The table in up to ``count`` equal parts."""
+    """Divides the table into up to ``count`` equal parts."""
     rows = -(-table.num_rows // count)
     return [table.slice(begin, rows) for begin in range(0, table.num_rows, rows)]
 
@@ -89,8 +90,8 @@ def parts_of(table, count):
 def main():
     parser = options.parser(__doc__, EXAMPLES, output=False)
     parser.add_argument("--rows", type=int,
-                        help="rows of the whole input, where --input is only a part of it; the files of the "
-                             "whole input are then taken to hold at least --unit-rows")
+                        help="rows of the whole input, if --input is only a part of it; the estimate then assumes "
+                             "that its files have at least --unit-rows")
     parser.add_argument("--nodes", type=int, default=1, help="machines of the cluster (1)")
     parser.add_argument("--cores", type=int, default=os.cpu_count(), help="cores of a machine (those of this one)")
     parser.add_argument("--sample", type=int, default=20_000, help="rows to compute here (20000)")

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Embeds, classifies, tags or reranks the texts of Parquet files with Ray Data.
 
-Each file of the results holds some rows of one input file with the columns that were added. Actors compute them, and
-Ray's progress bars and dashboard show how many are done.
+Each file of the results has some rows of one input file, with the columns that were added. Actors compute these files,
+and Ray's progress bars and dashboard show how many are finished.
 """
 import json
 import pickle
@@ -21,7 +21,7 @@ EXAMPLES = """examples:
 
 
 class Worker:
-    """An actor: a process with one model."""
+    """An actor of Ray, which is a process that has loaded the model."""
 
     def __init__(self, settings, model, threads, output, model_ref):
         self._settings, self._threads, self._output = settings, threads, output

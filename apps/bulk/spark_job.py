@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Embeds, classifies, tags or reranks the texts of Parquet files with Spark.
 
-Each file of the results holds some rows of one input file with the columns that were added. Spark's tasks compute one
-such file each, and its interface shows how many are done.
+Each file of the results has some rows of one input file, with the columns that were added. Each task of Spark computes
+one of these files, and Spark's web interface shows how many are finished.
 """
 import json
 import os

@@ -1,15 +1,16 @@
-# Functions of scripts that work in steps, such as apps/quickstart.sh. A script sources this file and sets `log`.
+# Functions for scripts that work in steps, such as apps/quickstart.sh. A script sources this file and sets `log` to the
+# file for the output of logged commands.
 
 step() {  # step TEXT...: begins a step; TEXT is its headline
   if [ -t 1 ]; then printf '\n\033[1m%s\033[0m\n' "$*"; else printf '\n%s\n' "$*"; fi
 }
 
-show() {  # show COMMAND...: prints the command as one would type it, then runs it
+show() {  # show COMMAND...: prints the command line, then runs it
   printf '$ %s\n' "$*"
   "$@"
 }
 
-logged() {  # logged COMMAND...: the same, with what the command prints in the file $log; ends the script if it fails
+logged() {  # logged COMMAND...: as show, but appends the command's output to $log, and ends the script if it fails
   printf '$ %s\n' "$*"
   if ! "$@" >>"$log" 2>&1 </dev/null; then
     tail -n 40 "$log" >&2

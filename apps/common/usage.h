@@ -1,4 +1,4 @@
-// What is wrong with a command line, in one sentence with the next step.
+// Turns CLI11's errors about a command line into one sentence that says what is wrong and what to do.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -10,7 +10,8 @@
 
 namespace linformer {
 
-// The option of `app` that `given` ("--inptu") may mean: "--input"; empty: none is like it.
+// Returns the option of `app` that is most similar to the misspelt option `given`, such as "--input" for "--inptu".
+// Returns an empty string if no option is similar.
 inline std::string option_like(const CLI::App& app, const std::string& given) {
   using convert::longest_name, convert::most_changes;
   if (given.size() < 5 || given.size() > longest_name) return "";
@@ -30,12 +31,13 @@ inline std::string option_like(const CLI::App& app, const std::string& given) {
   return best;
 }
 
-// `command`: the chosen one, or the program. `arguments`: as the program got them.
+// Returns the sentence for `error`. `command` is the command that was chosen on the command line, or the program if no
+// command was chosen. `arguments` are the program's arguments.
 inline std::string usage_sentence(const CLI::App& command, const CLI::ParseError& error,
                                   const std::vector<std::string>& arguments) {
   const CLI::Option* const input = command.get_option_no_throw("--input");
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && input != nullptr && input->count() > 0) {
-    return std::string(error.what()) + "; it stands before -i, which takes all that follows it";
+    return std::string(error.what()) + "; give it before -i, because -i takes all arguments that follow it";
   }
   if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return error.what();
   const std::vector<std::string> extras = command.remaining(true);

@@ -15,7 +15,8 @@ class UsageError : public CLI::ParseError {
   explicit UsageError(const std::string& sentence) : ParseError("UsageError", sentence, exit_usage) {}
 };
 
-// Names the choices for completions; check() refuses others, in a sentence of its own.
+// Returns a validator that accepts every value. Its description lists the choices for shell completions. check()
+// refuses other values, with a better message than CLI11's.
 CLI::Validator only_listed(const std::vector<std::string>& choices) {
   std::string list;
   for (const std::string& choice : choices) list += (list.empty() ? "{" : ",") + choice;
@@ -35,7 +36,7 @@ help::Texts help_texts() {
        "linformer-convert model.safetensors.index.json -o model.lnfr  # a checkpoint in several files",
        "linformer-convert checkpoint.pt -o model.lnfr --json  # the report for a program",
        "linformer-convert checkpoint.pt -o - | ssh host 'cat >model.lnfr'  # the report goes to standard error",
-       "linformer-convert --from-lnfr model.lnfr -o model.safetensors  # back, with the checkpoint's names",
+       "linformer-convert --from-lnfr model.lnfr -o model.safetensors  # back to the checkpoint's names",
        "linformer-convert --list-dialects  # what is supported, and the settings that it needs",
        "linformer-convert --list-models  # families of models, their heads and what was tested"},
       {"CHECKPOINT may be of PyTorch (any version) or safetensors; nothing in it is ever executed. Settings (--config) "
@@ -44,7 +45,7 @@ help::Texts help_texts() {
 
 void declare(CLI::App& app, Arguments* arguments) {
   ConvertOptions& options = arguments->convert;
-  app.add_option("CHECKPOINT", options.checkpoint, "checkpoint file, index of several, or a folder with one")
+  app.add_option("CHECKPOINT", options.checkpoint, "checkpoint file, index file of several, or a folder with one")
       ->type_name("");
   app.add_option("-o,--output", options.output, "file to write; - is standard output")->type_name("FILE");
   app.add_option("--tokenizer", options.tokenizer,
@@ -58,21 +59,21 @@ void declare(CLI::App& app, Arguments* arguments) {
       ->allow_extra_args(false);
   app.add_option(
          "--head-kind", options.head_kinds,
-         "what a head's outputs are, whatever the settings say: single_label (softmax), multi_label "
+         "kind of a head's outputs, which overrides the settings: single_label (softmax), multi_label "
          "(sigmoid), score (sigmoid of one output; score:identity, as it is) or regression (values as they are); "
          "KIND or HEAD=KIND (may be repeated)")
       ->type_name("KIND")
       ->allow_extra_args(false);
   app.add_option("--config", options.config,
-                 "settings as a JSON file, a pipe or the JSON itself ('{...}'); they come before the checkpoint's own. "
-                 "The report names those that nothing used")
+                 "settings as a JSON file, a pipe or the JSON itself ('{...}'); they override the checkpoint's own. "
+                 "The report names settings that nothing used")
       ->type_name("FILE");
   std::vector<std::string> dialects;
   for (const DialectInfo& known : supported_dialects()) {
     dialects.push_back(known.name);
   }
   app.add_option("--dialect", options.dialect,
-                 "take the checkpoint for one of this implementation (see --list-dialects) and no other")
+                 "read the checkpoint as one of this implementation (see --list-dialects) and try no other")
       ->type_name("NAME")
       ->check(only_listed(dialects));
   app.add_option("--dtype", arguments->dtype,
@@ -85,13 +86,13 @@ void declare(CLI::App& app, Arguments* arguments) {
       ->type_name("WEIGHTS")
       ->allow_extra_args(false);
   app.add_option("--from-lnfr", arguments->from_lnfr,
-                 "the way back: write this model file as safetensors with the checkpoint's names")
+                 "convert back: write this model file as safetensors with the checkpoint's names")
       ->type_name("FILE");
   app.add_flag("--list-dialects", arguments->list_dialects,
                "print the supported implementations and the settings they need");
   app.add_flag("--list-models", arguments->list_models,
                "print the supported model families, their heads and what was tested");
-  CLI::Option* json = app.add_flag("--json", arguments->json, "print the report as JSON, with all that --verbose has");
+  CLI::Option* json = app.add_flag("--json", arguments->json, "print the report of --verbose as JSON");
   CLI::Option* quiet =
       app.add_flag("--quiet", arguments->quiet,
                    "print neither report nor progress; likely misspellings in --config are still reported on standard "

@@ -1,4 +1,4 @@
-// The arguments of linformer-convert: what they are called, and what is wrong with them.
+// Declares and checks the arguments of linformer-convert.
 #pragma once
 
 #include <string>
@@ -25,7 +25,8 @@ struct Arguments {
 
 help::Texts help_texts();
 void declare(CLI::App& app, Arguments* arguments);
-// What CLI11 can't say: which arguments belong together, and what is a type or a dialect. Throws CLI::ParseError.
+// Checks what CLI11 can't check: which arguments contradict each other, and whether types and dialects exist. Throws
+// CLI::ParseError.
 void check(const CLI::App& app, Arguments* arguments);
 
 }  // namespace linformer::convert

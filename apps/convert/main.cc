@@ -1,4 +1,5 @@
-// linformer-convert: from a trained checkpoint to a model file, and back.
+// The program linformer-convert, which turns a trained checkpoint into a model file, and a model file back into a
+// checkpoint.
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -40,10 +41,10 @@ using linformer::convert::exit_usage;
 
 constexpr int exit_bad_input = 1;
 
-// How far the conversion is, on a terminal's standard error.
+// Shows the progress of the conversion on standard error, if that is a terminal.
 class ConversionProgress {
  public:
-  // `input`: the file that is converted, whose bytes make the rate.
+  // `input` is the file that is converted. The rate is computed from its size.
   ConversionProgress(bool shown, const std::string& input) : line_(shown) {
     std::error_code error;
     const uintmax_t bytes =
@@ -71,10 +72,10 @@ class ConversionProgress {
   std::string phase_;
 };
 
-// Returns one line without control characters, which arguments, names and contents of files may have put into the
-// sentence.
+// Returns the sentence as one line without control characters. Arguments, file names and contents of files may have
+// brought some into it.
 std::string line_of(const std::string& sentence) {
-  constexpr int widest = 2000;  // columns
+  constexpr int widest = 2000;  // In columns.
   return linformer::terminal::excerpt(sentence, widest);
 }
 
@@ -83,7 +84,7 @@ int complain_of_usage(const std::string& sentence) {
   return exit_usage;
 }
 
-// Where the report goes: not among the bytes of the file.
+// Returns standard output for the report, or standard error if the model is written to standard output.
 std::ostream& report_stream(const Arguments& arguments) {
   return linformer::files::is_standard_output(arguments.convert.output) ? std::cerr : std::cout;
 }
@@ -94,7 +95,8 @@ int complain(const char* sentence, const Arguments& arguments) {
   return exit_bad_input;
 }
 
-// The message when a mapped file is truncated. The line is cleared first, because a progress bar may stand in it.
+// Returns the message that is printed if a mapped file is truncated. It begins by clearing the line of the terminal,
+// which may show progress.
 linformer::files::FinalMessage final_message(const std::string& sentence) {
   return {"", (linformer::system::is_terminal(linformer::system::standard_error) ? "\r\033[K" : "") +
                   ("linformer-convert: " + line_of(sentence) + "\n")};
@@ -106,13 +108,15 @@ linformer::files::FinalMessage final_message_in_json(const std::string& sentence
   return {json.str(), final_message(sentence).error};
 }
 
-// The same where the model is written to standard output, so that the JSON goes to standard error.
+// Returns the same message as final_message_in_json(), but with the JSON on standard error. It is used if the model is
+// written to standard output.
 linformer::files::FinalMessage final_message_on_standard_error(const std::string& sentence) {
   const linformer::files::FinalMessage message = final_message_in_json(sentence);
   return {"", message.output + message.error};
 }
 
-// What the model file that was written is for; nothing where it can't be read back, as from a pipe.
+// Returns the commands that can run the written model. The result is empty if the file can't be read back, such as a
+// pipe.
 std::vector<linformer::files::ModelUse> uses_of_output(const Arguments& arguments) {
   const std::string& path = arguments.convert.output;
   std::error_code error;
@@ -123,7 +127,8 @@ std::vector<linformer::files::ModelUse> uses_of_output(const Arguments& argument
   return model.ok() ? linformer::files::uses_of(**model) : std::vector<linformer::files::ModelUse>();
 }
 
-// `more`: what the model file is for, where one was written.
+// Prints the report in the form that the arguments ask for. `more` is the list of commands that can run the model, if a
+// model file was written.
 template <class Report, class... More>
 void print_report(const Report& report, const Arguments& arguments, const More&... more) {
   std::ostream& out = report_stream(arguments);
@@ -136,7 +141,7 @@ void print_report(const Report& report, const Arguments& arguments, const More&.
   }
 }
 
-// The model may not be the one that the user wanted, so these warnings are printed even where the report is not.
+// Prints the assumptions that may make the model differ from what the user wanted. They are printed even with --quiet.
 void warn_of_assumptions(const linformer::convert::Report& report) {
   for (const std::string& caution : report.cautions) std::cerr << "linformer-convert: note: " << caution << "\n";
 }
@@ -155,7 +160,7 @@ void warn_of_misspellings(const linformer::convert::Report& report) {
   std::cerr << "linformer-convert: note: nothing used the setting" << (count == 1 ? " " : "s ") << names << "\n";
 }
 
-// What a user types for an option that the converter's sentences name.
+// Returns the command-line option that corresponds to an option of the converter, for errors and reports.
 std::string option_name(linformer::convert::Option option, const std::string& value) {
   using linformer::convert::Option;
   static constexpr std::pair<Option, const char*> flags[] = {
@@ -214,7 +219,7 @@ void run(const Arguments& arguments, ConversionProgress* progress) {
 int main(int argc, char** argv) {
   linformer::system::prepare_process(&argc, &argv);
   CLI::App app("Converts a trained Linformer checkpoint to a .lnfr model file, and back.", "linformer-convert");
-  app.allow_windows_style_options(false);  // an argument that begins with / is a path on each system
+  app.allow_windows_style_options(false);  // An argument that begins with '/' is a path on every system.
   app.set_version_flag("-V,--version", std::string("linformer-convert ") + LINFORMER_VERSION);
   Arguments arguments;
   linformer::convert::declare(app, &arguments);
@@ -226,13 +231,13 @@ int main(int argc, char** argv) {
     std::cout << formatted.text << std::flush;
     return std::cout ? 0 : exit_bad_input;
   } catch (const CLI::ParseError& error) {
-    const bool asked = error.get_exit_code() == 0;  // --help, --version
+    const bool asked = error.get_exit_code() == 0;  // The user asked for --help or --version.
     return asked ? app.exit(error) : complain_of_usage(linformer::usage_sentence(app, error, {argv + 1, argv + argc}));
   }
 
   linformer::files::remove_temporary_files_at_signals();
   linformer::system::ignore_size_limits();
-  // Nothing is computed here; it is the programs' common rule.
+  // The environment variables are checked although this program computes nothing, because every program checks them.
   if (const linformer::Status environment = linformer::check_environment(); !environment.ok()) {
     return complain_of_usage(environment.message());
   }

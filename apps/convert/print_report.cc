@@ -20,7 +20,7 @@ std::string line_of(const std::string& text) { return terminal::excerpt(text, te
 void print_rows(const char* title, std::vector<Row> rows, std::ostream& out) {
   if (rows.empty()) return;
   for (Row& row : rows) std::transform(row.begin(), row.end(), row.begin(), line_of);
-  constexpr size_t widest = 72;  // characters; longer cells push the rest of their line
+  constexpr size_t widest = 72;  // The widest column, in characters. A longer cell shifts the rest of its line.
   std::vector<size_t> widths(rows[0].size());
   for (const Row& row : rows) {
     for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], std::min(widest, row[i].size()));
@@ -43,7 +43,7 @@ void print_notes(const std::vector<std::string>& notes, std::ostream& out) {
   for (const std::string& note : notes) out << "  " << line_of(note) << "\n";
 }
 
-// A line for each source of settings, and in it the first names.
+// Prints a line for each source of settings, with the first names of unused settings in it.
 void print_unused(const std::vector<UnusedSetting>& settings, std::ostream& out) {
   constexpr size_t shown = 12;
   std::vector<std::string> sources;
@@ -195,8 +195,8 @@ void print_models(std::ostream& out) {
     out << family.name << ": " << family.models << "\n  heads: " << family.heads << "\n  tested: " << family.tested
         << "\n";
   }
-  out << "\nA folder as the hub or save_pretrained has it converts without settings; --list-dialects says what others "
-         "need.\n";
+  out << "\nA folder from the hub or of save_pretrained converts without settings; --list-dialects lists the settings "
+         "that other checkpoints need.\n";
 }
 
 void print_models_json(std::ostream& out) {

@@ -17,7 +17,8 @@ using Lines = std::vector<std::string>;
 constexpr size_t most_lines = 15, most_columns = 80, most_fact_lines = 5, most_unused_lines = 2;
 constexpr std::string_view kind_fact = "kind of ";
 
-// One character at the start of `text`, of `bytes` bytes and `columns` columns; '?' stands for what can't be shown.
+// A character of a text, and the number of columns that it takes on a terminal. Control characters and invalid UTF-8
+// are replaced by '?'.
 struct Character {
   std::string_view bytes;
   size_t columns;
@@ -46,11 +47,11 @@ std::string shown(std::string_view text) {
   return clean;
 }
 
-// The beginning of a text in at most so many columns.
+// Returns the text, or its beginning and "..." if it is wider than `columns`.
 std::string beginning(std::string_view text, size_t columns) {
   if (columns_of(text) <= columns) return shown(text);
   std::string kept;
-  size_t used = 3;  // the dots
+  size_t used = 3;  // The width of the dots.
   while (!text.empty()) {
     const Character character = take_character(&text);
     if (used + character.columns > columns) break;
@@ -60,7 +61,7 @@ std::string beginning(std::string_view text, size_t columns) {
   return kept + "...";
 }
 
-// The end of a path, which says more than its beginning.
+// Returns the path, or "..." and its end if it is wider than `columns`. The end is kept because it names the file.
 std::string ending(std::string_view path, size_t columns) {
   size_t all = columns_of(path);
   if (all <= columns) return shown(path);
@@ -68,7 +69,7 @@ std::string ending(std::string_view path, size_t columns) {
   return "..." + shown(path);
 }
 
-// Words in lines, the later ones indented by `indent`.
+// Breaks a text into lines of at most `most_columns`. All lines but the first are indented by `indent`.
 Lines wrapped(std::string_view text, size_t indent) {
   const std::string margin(indent, ' ');
   Lines lines = {""};
@@ -101,7 +102,7 @@ Lines wrapped(std::string_view text, size_t indent) {
   return lines;
 }
 
-// At most `most` of the lines; what is left out shows.
+// Removes lines after the first `most`. If any are removed, the last line ends with "...".
 void shorten(Lines* lines, size_t most) {
   if (lines->size() <= most) return;
   lines->resize(most);
@@ -127,7 +128,7 @@ Lines fact_lines(const std::vector<Report::Fact>& facts) {
   return lines;
 }
 
-// What each head's outputs are, which decides its answers.
+// Returns a line for each of the first heads with the kind of its outputs.
 Lines kind_lines(const std::vector<Report::Fact>& facts) {
   constexpr size_t most_heads = 2;
   Lines lines;
@@ -140,7 +141,7 @@ Lines kind_lines(const std::vector<Report::Fact>& facts) {
   return lines;
 }
 
-// What a narrower type costs and saves.
+// Returns the rounding error of low-precision weights, and the size that the model would have in f32.
 Lines rounding_lines(const Report& report) {
   if (report.rounded.empty()) return {};
   const auto worst = std::max_element(report.rounded.begin(), report.rounded.end(),
@@ -151,7 +152,7 @@ Lines rounding_lines(const Report& report) {
                  4);
 }
 
-// Settings of --config that nothing used, likely misspellings first.
+// Returns the settings that the user gave and nothing used. Likely misspellings come first.
 Lines unused_lines(const std::vector<UnusedSetting>& settings) {
   if (settings.empty()) return {};
   constexpr size_t most_names = 5;
@@ -166,7 +167,7 @@ Lines unused_lines(const std::vector<UnusedSetting>& settings) {
   return lines;
 }
 
-// Whole notes as far as they fit; how many others there are.
+// Returns the first notes that fit into `room` lines, and a line with the number of the other notes.
 Lines note_lines(const std::vector<std::string>& notes, size_t room) {
   Lines lines;
   for (size_t i = 0; i < notes.size(); ++i) {
@@ -185,7 +186,7 @@ Lines note_lines(const std::vector<std::string>& notes, size_t room) {
 
 void append(Lines* lines, const Lines& more) { lines->insert(lines->end(), more.begin(), more.end()); }
 
-// What to type next, as far as it leaves room for the notes; a long path is shortened, which shows.
+// Returns at most `room` lines with commands that the user can run next. A long path is shortened to "..." and its end.
 Lines next_lines(const std::vector<files::ModelUse>& uses, const std::string& path, size_t room) {
   constexpr size_t most_uses = 3;
   Lines lines;

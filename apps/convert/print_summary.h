@@ -1,4 +1,4 @@
-// A report on one screen: at most fifteen lines of at most eighty columns. print_report.h has the whole.
+// Prints a report on one screen: at most 15 lines of at most 80 columns. print_report.h prints the whole report.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace linformer::convert {
 
-// `uses`: what the model file is for.
+// Print a summary. `uses` are the commands that can run the model.
 void print_summary(const Report& report, const std::vector<files::ModelUse>& uses, std::ostream& out);
 void print_summary(const ExportReport& report, std::ostream& out);
 
-// "3.4 MiB"
+// Returns a number of bytes in KiB or MiB, such as "3.4 MiB".
 std::string readable_bytes(uint64_t bytes);
-// Two digits: 0.0072 or 1.3e-05.
+// Returns a number with two significant digits, such as "0.0072" or "1.3e-05".
 std::string scientific(double number);
 
 }  // namespace linformer::convert

@@ -1,9 +1,9 @@
-/* cancel MODEL TEXT: a list of texts, stopped when some are done. */
+/* cancel MODEL TEXT classifies a long list of texts, and cancels the call when some are done. */
 #include <linformer.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Any thread may set the flag; here the progress does. */
+/* Any thread may set the flag. Here the progress function sets it. */
 static void progress(void* context, double share) {
   if (share > 0.001) lnf_cancel_set((lnf_cancel*)context, 1);
 }

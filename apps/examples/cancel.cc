@@ -1,4 +1,4 @@
-// cancel MODEL TEXT: a long list of texts, stopped from another thread.
+// cancel MODEL TEXT classifies a long list of texts, and cancels the call from another thread.
 #include <atomic>
 #include <chrono>
 #include <cstdio>

@@ -1,4 +1,4 @@
-// classify MODEL TEXT...: the probability of each label.
+// classify MODEL TEXT... prints the probability of each label for each text.
 #include <cstdio>
 #include <string_view>
 #include <vector>

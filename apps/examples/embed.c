@@ -1,4 +1,4 @@
-/* embed MODEL FIRST SECOND: how alike two texts are, as the cosine of their vectors. */
+/* embed MODEL FIRST SECOND prints how similar two texts are: the cosine of their vectors. */
 #include <linformer.h>
 #include <stdio.h>
 #include <stdlib.h>

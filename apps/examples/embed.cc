@@ -1,4 +1,4 @@
-// embed MODEL FIRST SECOND: how alike two texts are, as the cosine of their vectors.
+// embed MODEL FIRST SECOND prints how similar two texts are: the cosine of their vectors.
 #include <cstdio>
 #include <numeric>
 #include <string_view>
@@ -11,7 +11,7 @@ int main(int count, char** arguments) {
   const auto model = linformer::Model::load(arguments[1]);
   if (!model.ok()) return std::fprintf(stderr, "%s\n", model.status().message()), 1;
   linformer::EmbedderOptions options;
-  options.pooling = linformer::Pooling::mean;  // for models that don't say how
+  options.pooling = linformer::Pooling::mean;  // Needed for models that don't name a pooling.
   options.normalize = true;
   auto embedder = linformer::Embedder::create(*model, options);
   if (!embedder.ok()) return std::fprintf(stderr, "%s\n", embedder.status().message()), 1;

@@ -1,4 +1,4 @@
-/* fill_mask MODEL TEXT...: the likeliest tokens for each mask, best first. */
+/* fill_mask MODEL TEXT... prints the most probable tokens for each mask, the best first. */
 #include <linformer.h>
 #include <stdio.h>
 

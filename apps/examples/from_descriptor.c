@@ -1,4 +1,4 @@
-/* from_descriptor FILE OFFSET BYTES: a model inside another file, as in an app's package. */
+/* from_descriptor FILE OFFSET BYTES loads a model that is a part of another file, such as an app's package. */
 #define _POSIX_C_SOURCE 200809L
 #include <fcntl.h>
 #include <linformer.h>
@@ -13,7 +13,7 @@ int main(int count, char** arguments) {
   if (count != 4) return 2;
   const int file = open(arguments[1], O_RDONLY);
   lnf_model_load_fd(file, strtoull(arguments[2], NULL, 10), strtoull(arguments[3], NULL, 10), NULL, &model, &status);
-  close(file); /* the model doesn't need it any more */
+  close(file); /* The model doesn't need the descriptor any more. */
   info.size = sizeof info;
   if (status.code == LNF_OK && lnf_model_get_info(model, &info, &status) == LNF_OK) {
     printf("%ld tokens, %d layers, %d heads\n", (long)info.max_tokens, (int)info.layers, (int)info.heads);

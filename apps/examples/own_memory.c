@@ -1,4 +1,4 @@
-/* own_memory MODEL: a session in memory and on threads of the caller's; here they take turns. */
+/* own_memory MODEL runs a session in memory of the caller. The caller also runs its tasks, here one after the other. */
 #include <linformer.h>
 #include <stdio.h>
 #include <stdlib.h>

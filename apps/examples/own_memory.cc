@@ -1,4 +1,4 @@
-// own_memory MODEL: a session in memory and on threads of the caller's.
+// own_memory MODEL runs a session in memory of the caller and on threads of the caller.
 #include <cstdio>
 #include <cstdlib>
 #include <thread>
@@ -31,7 +31,7 @@ int main(int count, char** arguments) {
   std::vector<float> scores(static_cast<size_t>(session->classes(0)));
   const linformer::Status status = session->run(texts, {linformer::Output::probabilities(scores)});
   std::printf("%zu bytes, %s\n", bytes, status.ok() ? "ok" : status.message());
-  { auto done = std::move(*session); }  // the arena outlives the session
+  { auto done = std::move(*session); }  // The session is destroyed here, before its arena is freed.
   std::free(options.memory.arena.data());
   return status.ok() ? 0 : 1;
 }

@@ -1,4 +1,4 @@
-// rerank MODEL QUERY DOCUMENT...: the three documents that answer the query best, by a cross-encoder.
+// rerank MODEL QUERY DOCUMENT... prints the three documents that a cross-encoder scores best for the query.
 #include <cstdio>
 #include <string_view>
 #include <vector>

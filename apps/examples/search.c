@@ -1,4 +1,4 @@
-/* search MODEL QUERY TEXT...: the three texts whose vectors are nearest to the query's. */
+/* search MODEL QUERY TEXT... prints the three texts whose vectors are nearest to the query's. */
 #include <linformer.h>
 #include <stdio.h>
 #include <stdlib.h>

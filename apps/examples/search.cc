@@ -1,4 +1,4 @@
-// search MODEL QUERY TEXT...: the three texts whose vectors are nearest to the query's.
+// search MODEL QUERY TEXT... prints the three texts whose vectors are nearest to the query's.
 #include <cstdio>
 #include <span>
 #include <string_view>
@@ -12,7 +12,7 @@ int main(int count, char** arguments) {
   const auto model = linformer::Model::load(arguments[1]);
   if (!model.ok()) return std::fprintf(stderr, "%s\n", model.status().message()), 1;
   linformer::EmbedderOptions options;
-  options.pooling = linformer::Pooling::mean;  // for models that don't say how
+  options.pooling = linformer::Pooling::mean;  // Needed for models that don't name a pooling.
   auto embedder = linformer::Embedder::create(*model, options);
   if (!embedder.ok()) return std::fprintf(stderr, "%s\n", embedder.status().message()), 1;
   const std::vector<std::string_view> texts(arguments + 2, arguments + count);

@@ -1,4 +1,4 @@
-// windows MODEL TEXT: logits and mean of each text from one pass, and the windows that are read of it.
+// windows MODEL TEXT prints the windows of a long text, and computes its logits and its mean in one pass.
 #include <cstdio>
 
 #include "linformer/text_reader.h"

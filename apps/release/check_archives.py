@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Tries the archives that release.py made: unpacks each one, converts and classifies the sample with its programs, and
-builds and runs programs with its library. Prints a table; the exit code is 1 where an answer is wrong.
+builds and runs programs with its library. Prints a table. The exit code is 1 if an answer is wrong.
 
     python3 apps/release/check_archives.py FOLDER --native build/release
 
-The answers are compared with those of the programs in the build folder --native. Programs of other systems run with
-qemu-aarch64 and wine64; what this machine can't run is only linked, and the table says so.
+The answers are compared with those of the programs in the build folder --native. Programs for other systems run with
+qemu-aarch64 and wine64. Programs that this machine can't run are only linked, and the table says so.
 """
 import argparse
 import json
@@ -24,12 +24,12 @@ from hosts import HOSTS
 from release import ROOT, ReleaseError, find_zig, version
 
 TEXTS = ["A lovely, moving film.", "What a waste of two hours!"]
-NEAREST = 1e-5  # by which a probability may differ, as compilers order sums differently
+NEAREST = 1e-5  # The largest difference of probabilities. Compilers add numbers in different orders.
 NEWEST_GLIBC = (2, 28)
 
 
 def runner(host):
-    """What runs this host's programs here, and its name for the table; None where nothing does."""
+    """Returns the command that runs this host's programs here, or None if there is none, and a text for the table."""
     machine, system = host.target.split("-")[:2]
     if system == "windows":
         wine = shutil.which("wine64") or shutil.which("wine")
@@ -65,7 +65,7 @@ def call(*command, cwd=None):
 
 
 def first_answer(programs, start, folder):
-    """Converts and classifies, and returns the model's bytes and the answers."""
+    """Converts the sample, classifies the texts, and returns the model's bytes and the answers."""
     suffix = ".exe" if (programs / "linformer.exe").is_file() else ""
     sample = ROOT / "apps/sample"
     call(*start, programs / f"linformer-convert{suffix}", sample / "checkpoint.pt", "-o", "sample.lnfr", "--tokenizer",
@@ -81,13 +81,16 @@ def same_answers(found, expected):
 
 
 def newest_glibc(path):
-    """The newest version of glibc that a program or a library needs, (0, 0) without any."""
+    """Returns the newest version of glibc that a program or a library needs, or (0, 0) if it needs none."""
     words = call("objdump", "-T", path).replace("(", " ").replace(")", " ").split()
     return max((tuple(map(int, word[6:].split("."))) for word in words if word.startswith("GLIBC_2")), default=(0, 0))
 
 
 def check_protections(path):
-    """Memory errors are harder to exploit in a program that lies anywhere and whose relocations are read-only."""
+    """Raises ReleaseError unless the program is position-independent and its relocations are read-only.
+
+    Memory errors are harder to exploit in such a program.
+    """
     facts = call("readelf", "-hlW", path)
     for word, sentence in (("DYN", "is not position-independent"), ("GNU_RELRO", "has writable relocations")):
         if word not in facts:
@@ -99,7 +102,7 @@ def check_programs(host, archive, folder, expected):
     if start is None:
         return how, ""
     if how == "wine":
-        call(*start, "cmd", "/c", "exit")  # makes wine's own folder, which takes seconds once
+        call(*start, "cmd", "/c", "exit")  # The first start makes wine's own folder, which takes seconds.
     begin = time.monotonic()
     programs = unpack(archive, folder) / "bin"
     found = first_answer(programs, start, folder)
@@ -120,7 +123,7 @@ def musl_compiler(host):
 
 
 def link_program(host, tree, kind, source, out):
-    """Compiles an example and links it with the library of that kind, by the flags of its file for pkg-config."""
+    """Compiles an example and links it with the library ``kind``, with the flags of its file for pkg-config."""
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", kind], stdout=subprocess.PIPE, text=True, check=True,
                            env={**os.environ, "PKG_CONFIG_LIBDIR": str(tree / "lib/pkgconfig")}).stdout.split()
     zig = [find_zig(), "c++" if source.suffix == ".cc" else "cc", "-target", host.target]
@@ -134,7 +137,7 @@ def link_program(host, tree, kind, source, out):
 
 
 def can_start(host, kind):
-    """A program with musl's shared library needs musl here, for which musl-gcc stands."""
+    """Returns whether a program can start here. With musl's shared library it needs musl, which musl-gcc shows."""
     return kind == "linformer" or "musl" not in host.target or musl_compiler(host) is not None
 
 
@@ -164,7 +167,7 @@ def check_library(host, archive, folder, model):
 
 
 def check_host(host, given, number, expected):
-    """The rows of the table for one host."""
+    """Checks the archives of one host and returns their rows of the table."""
     suffix = "zip" if host.name.startswith("windows") else "tar.gz"
     rows = []
     for kind in ("linformer", "liblinformer"):

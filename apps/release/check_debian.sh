@@ -1,9 +1,9 @@
 #!/bin/bash
-# Checks the Debian packages in FOLDER, which debian.sh made: with lintian, and as people install them, in a bare
-# Debian 12 below SYSTEM (a temporary folder, which is removed afterwards). As root, because the system is a chroot.
+# Checks the Debian packages in FOLDER, which debian.sh made. It runs lintian, and then installs and uses the packages
+# in a bare Debian 12, which is a chroot in the folder SYSTEM. It must run as root.
 #   bash apps/release/check_debian.sh FOLDER [SYSTEM]
-# SYSTEM is made when it does not exist, and used as it is when it does. MIRROR is where Debian's packages come from
-# (debootstrap's default).
+# SYSTEM is created if it does not exist, and used as it is otherwise. Without SYSTEM, a temporary folder is used and
+# removed. The variable MIRROR may name a mirror of Debian instead of debootstrap's default.
 set -euo pipefail
 if [ $# -lt 1 ] || [ $# -gt 2 ] || [[ "$1" == -* ]]; then
   echo "usage: bash apps/release/check_debian.sh FOLDER [SYSTEM]" >&2

@@ -1,10 +1,10 @@
 #!/bin/bash
-# Debian packages of this source tree: installs what is missing, builds, and leaves three packages with their checksums
-# in FOLDER (build/debian/packages).
+# Makes Debian packages of this source tree. It installs missing packages, builds, and writes three packages with their
+# checksums into FOLDER (by default build/debian/packages).
 #   bash apps/release/debian.sh [FOLDER]
-# LINFORMER_PACKAGE_CONTACT="NAME <ADDRESS>" names the maintainer: whoever publishes the packages.
-# SOURCE_DATE_EPOCH is the date of the packages and of the files in them, in seconds. Where it is not set, they have the
-# date of the commit, so that the same commit gives the same bytes.
+# LINFORMER_PACKAGE_CONTACT="NAME <ADDRESS>" names the maintainer, who is the publisher of the packages.
+# SOURCE_DATE_EPOCH is the date of the packages and of the files in them, in seconds since 1970. If it is not set, they
+# have the date of the commit, so that the same commit gives the same bytes.
 set -euo pipefail
 if [ $# -gt 1 ] || [[ "${1-}" == -* ]]; then
   echo "usage: bash apps/release/debian.sh [FOLDER]" >&2
@@ -30,7 +30,7 @@ step "2. Build (a few minutes; log in $log)"
 mkdir -p build "$folder"
 linformer_ccache
 : >"$log"
-# Without a commit (a source archive) the date is that of the file that names the version.
+# A source archive has no commit. Then the date is that of CMakeLists.txt.
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date -r CMakeLists.txt +%s)}
 contact=()
 if [ -n "${LINFORMER_PACKAGE_CONTACT-}" ]; then contact=(-DLINFORMER_PACKAGE_CONTACT="$LINFORMER_PACKAGE_CONTACT"); fi
@@ -43,7 +43,7 @@ logged cmake --build "$build" --target linformer linformer_shared linformer_manu
 step "3. Pack"
 rm -f "$build"/*.deb
 logged cpack --config "$build/CPackConfig.cmake" -B "$PWD/$build"
-# Packages of an earlier run go, so that FOLDER has one set.
+# Packages of an earlier run are removed, so that FOLDER has one set.
 rm -f "$folder"/{linformer,liblinformer*}_*.deb
 mv "$build"/*.deb "$folder"
 cd "$folder"

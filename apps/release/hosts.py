@@ -5,9 +5,9 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Host:
     name: str
-    target: str  # of zig
-    # The compiler of the static library where that is another one, because C++ programs of this host are compiled with
-    # its standard library. zig's is that of clang (libc++).
+    target: str  # The target of zig.
+    # The compiler of the static library, or "" for zig. C++ programs of this host use the standard library of this
+    # compiler, and zig's is libc++ of clang.
     library_compiler: str = ""
 
 

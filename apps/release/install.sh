@@ -30,8 +30,8 @@ done
 [ -n "$to" ] || fail "HOME is not set: say with --to where the programs shall be" 2
 list=$to/share/linformer/installed-files
 
-# The list of installed files ends with the folders that the script made, the innermost first. A folder that still has
-# files in it stays.
+# Removes the installed files. The list of files ends with the folders that the script made, the innermost first. A
+# folder that still contains files is kept.
 remove_installed() {
   sed '/\/$/d' "$list" | while IFS= read -r file; do
     rm -f "$to/$file"
@@ -61,7 +61,7 @@ case $(uname -m) in
   aarch64 | arm64) machine=aarch64 ;;
   *) fail "there is no archive for the processor $(uname -m): build from source" ;;
 esac
-# The programs for musl are static and run on any Linux, so they are taken where glibc is older than 2.28 or not there.
+# The programs for musl are static and run on any Linux. So they are taken if glibc is missing or older than 2.28.
 libc=
 if [ "$system" = linux ]; then
   libc=-musl

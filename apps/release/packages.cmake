@@ -1,5 +1,5 @@
-# Debian packages: `cpack` in the build folder writes one for each component (runtime/install.cmake). debian.sh does all
-# of it; README.md says what the packages hold.
+# Describes the Debian packages to CPack: `cpack` in the build folder writes one for each component
+# (runtime/install.cmake). debian.sh builds and packs. README.md says what the packages contain.
 set(LINFORMER_PACKAGE_CONTACT "linformer.cpp local build <no-address@linformer.invalid>" CACHE STRING
   "Maintainer of the Debian packages, as NAME <ADDRESS>: whoever publishes them")
 
@@ -23,14 +23,15 @@ set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
-# Installed files in the form that Debian wants; the script reads the variables whose names begin with CPACK_.
+# This script gives the installed files the form that Debian requires. It sees the variables that begin with CPACK_.
 set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_LIST_DIR}/stage_debian.cmake)
 set(CPACK_LINFORMER_STRIP ${CMAKE_STRIP})
 
-# Debian names a library's package after its soname, so that two that are incompatible can be installed together.
+# Debian names a library's package after its soname, so that incompatible versions can be installed together.
 set(shared_package liblinformer${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 
-# Libraries that a session opens when it is asked for their backend: without them the native kernels do everything.
+# Libraries that a session opens if its options select their backend. Without them the native kernels compute
+# everything.
 set(backends "")
 if(LINFORMER_ONEDNN)
   find_file(dnnl_version_header NAMES oneapi/dnnl/dnnl_version.h dnnl_version.h HINTS ${DNNL_INCLUDE_DIR} NO_CACHE)
@@ -74,7 +75,7 @@ Processes that use the same model file share its memory.
 .
 This package contains the shared library, which has a C interface.")
 
-# The archive's CMake package refuses a utf8proc with other tables than the archive was compiled with.
+# The CMake package of the static library refuses a utf8proc whose tables differ from those that it was compiled with.
 set(development_depends "${shared_package} (= ${PROJECT_VERSION})")
 if(NOT TARGET linformer_utf8proc)
   include(${PROJECT_SOURCE_DIR}/runtime/utf8proc_version.cmake)

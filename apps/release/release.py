@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Builds what a release has, from a bare Debian 12: archives of programs and of the library, the source, checksums,
-a list of what is in them (SPDX) and recipes of package managers.
+"""Builds the files of a release on Debian 12: archives of the programs and of the library, the source, checksums, a
+list of the libraries in them (SPDX) and recipes for package managers.
 
     python3 apps/release/release.py --to build/release-files
     python3 apps/release/release.py --to FOLDER --hosts linux-x86_64,windows-x86_64 --address https://example.org/0.1.0
@@ -30,11 +30,11 @@ ROOT = FOLDER.parents[1]
 
 
 class ReleaseError(Exception):
-    """What went wrong, in one sentence."""
+    """An error whose message is one sentence."""
 
 
 def run(*command, cwd=ROOT, log=None):
-    """Runs a command, whose output goes to a log file, and returns what it printed where there is no log."""
+    """Runs a command. Appends its output to the file `log`, or returns it if there is no log."""
     command = [str(part) for part in command]
     if log is None:
         done = subprocess.run(command, cwd=cwd, stdout=subprocess.PIPE, text=True, check=False)
@@ -55,13 +55,13 @@ def version():
 
 
 def commit_time():
-    """Seconds since 1970 of the commit, which every file of an archive gets."""
+    """Returns the time of the commit, in seconds since 1970. Every file of an archive gets this time."""
     given = os.environ.get("SOURCE_DATE_EPOCH")
     return int(given) if given else int(run("git", "log", "-1", "--format=%ct"))
 
 
 def find_zig():
-    """The program zig: that of the Python package ziglang, or else the one on the PATH."""
+    """Returns the path of zig: that of the Python package ziglang if it is installed, otherwise the one on the PATH."""
     package = importlib.util.find_spec("ziglang")
     if package is not None:
         return pathlib.Path(package.origin).resolve().parent / "zig"
@@ -76,7 +76,7 @@ def files_of(folder):
 
 
 def write_tar(folder, name, to, seconds):
-    """`folder` as name.tar.gz, with nothing of this machine in it: no owner, no time but the commit's."""
+    """Packs `folder` as name.tar.gz, without owners and with one time for all files, so that the bytes don't vary."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for path in files_of(folder):
@@ -96,7 +96,7 @@ def write_tar(folder, name, to, seconds):
 
 
 def write_zip(folder, name, to, seconds):
-    stamp = time.gmtime(max(seconds, 315532800))[:6]  # a zip archive's times begin in 1980
+    stamp = time.gmtime(max(seconds, 315532800))[:6]  # Times in zip archives begin in 1980.
     with zipfile.ZipFile(to / f"{name}.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for path in files_of(folder):
             entry = zipfile.ZipInfo(f"{name}/{path.relative_to(folder).as_posix()}", stamp)
@@ -106,11 +106,11 @@ def write_zip(folder, name, to, seconds):
 
 
 def configure_and_build(folder, compiler, given, log):
-    """Configures with the options of every build of a release, and builds."""
+    """Configures with the options that all builds of a release share, and builds."""
     common = ["-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DLINFORMER_FETCH_DEPS=ON", "-DLINFORMER_BUILD_TESTS=OFF",
               f"-DLINFORMER_DEPS_DIR={given.archives}", "-DLINFORMER_ONEDNN=OFF", "-DLINFORMER_OPENBLAS=OFF",
               "-DCMAKE_INSTALL_LIBDIR=lib"]
-    # flatc runs here, whatever is built for, so the first build makes it for all.
+    # flatc runs on this machine, also in cross builds, so later builds use the one that the first build has made.
     flatc = next(iter(sorted(folder.parent.glob("*/flatc/flatc"))), None)
     if flatc:
         common.append(f"-DLINFORMER_FLATC={flatc}")
@@ -119,7 +119,7 @@ def configure_and_build(folder, compiler, given, log):
 
 
 def compilers(host):
-    """CMake's options for zig, and for the compiler of the static library."""
+    """Returns CMake's options for zig, and those for the compiler of the static library, or None if that is zig too."""
     zig = [f"-DCMAKE_TOOLCHAIN_FILE={FOLDER / 'toolchains/zig.cmake'}", f"-DLINFORMER_ZIG_TARGET={host.target}",
            f"-DLINFORMER_ZIG={find_zig()}"]
     if not host.library_compiler:
@@ -157,7 +157,7 @@ def build(host, work, given):
 
 
 def write_source(to, name, seconds):
-    """The tree of the commit, as `git archive` has it."""
+    """Packs the tree of the commit with `git archive`."""
     data = subprocess.run(["git", "archive", "--format=tar", f"--prefix={name}/", "HEAD"], cwd=ROOT,
                           stdout=subprocess.PIPE, check=True).stdout
     with open(to / f"{name}.tar.gz", "wb") as file:
@@ -170,7 +170,7 @@ def digest(path, kind):
 
 
 def write_recipes(to, number, address):
-    """The recipes, each with the checksums of the archive that it takes, where that was built."""
+    """Writes each recipe with the checksums of the archive that it takes, if that archive was built."""
     for recipe in sorted((FOLDER / "recipes").glob("*/*.in")):
         text = recipe.read_text(encoding="utf-8")
         taken = f"linformer-{number}-source.tar.gz"

@@ -1,4 +1,4 @@
-"""The list of what is in the archives of a release: SPDX 2.3 as JSON."""
+"""Writes the list of the libraries in the archives of a release, as JSON in the format SPDX 2.3."""
 import datetime
 import json
 import re
@@ -6,12 +6,12 @@ import uuid
 
 from notices import LIBRARIES, OF_ZIG
 
-TESTS_ALONE = {"doctest"}  # in no archive
+TESTS_ALONE = {"doctest"}  # Libraries that are in no archive.
 FETCH = re.compile(r"linformer_fetch\((\w+)\s+(\S+)\s+(\S+?)-?([0-9][0-9.]*)\.tar\.\w+\s+([0-9a-f]{64})")
 
 
 def pinned_libraries(root):
-    """(name, version, address, SHA-256) of each library that third_party pins."""
+    """Returns (name, version, address, SHA-256) of each library that third_party pins."""
     found = []
     for path in sorted((root / "third_party").glob("fetch*.cmake")):
         text = path.read_text(encoding="utf-8")
@@ -24,7 +24,7 @@ def pinned_libraries(root):
 
 
 def reference(name):
-    return "SPDXRef-" + name.replace("_", "-")  # SPDX permits letters, digits, dots and dashes
+    return "SPDXRef-" + name.replace("_", "-")  # SPDX permits only letters, digits, dots and dashes.
 
 
 def package(name, version, address, licence, sha256):
@@ -49,7 +49,7 @@ def document(version, seconds, libraries, zig_version):
     relations += [{"spdxElementId": "SPDXRef-linformer", "relationshipType": "STATIC_LINK",
                    "relatedSpdxElement": reference(name)} for name in names]
     made = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-    # A name of its own for each version and time, and the same one for the same release.
+    # The name is different for each version and time, but the same in every build of a release.
     name = uuid.uuid5(uuid.NAMESPACE_URL, f"linformer {version} {seconds}")
     return {"spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT",
             "name": f"linformer-{version}", "documentNamespace": f"urn:uuid:{name}",
@@ -58,6 +58,6 @@ def document(version, seconds, libraries, zig_version):
 
 
 def write(path, version, seconds, root, zig_version):
-    """Writes the list. `zig_version` is empty where nothing was built with zig."""
+    """Writes the list. `zig_version` is empty if nothing was built with zig."""
     made = document(version, seconds, pinned_libraries(root), zig_version)
     path.write_text(json.dumps(made, indent=2) + "\n", encoding="utf-8")

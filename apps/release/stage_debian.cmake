@@ -1,6 +1,6 @@
-# CPack runs this script when the files of all packages are installed below CPACK_TEMPORARY_DIRECTORY/COMPONENT, before
-# it packs them. It gives them what Debian's policy asks of a package: stripped binaries, compressed manual pages, a
-# copyright file and a changelog.
+# CPack runs this script after it has installed the files of all packages below CPACK_TEMPORARY_DIRECTORY/COMPONENT, and
+# before it packs them. The script makes them follow Debian's policy: it strips binaries, compresses manual pages, and
+# adds a copyright file and a changelog.
 cmake_minimum_required(VERSION 3.22)
 
 function(run)
@@ -11,9 +11,9 @@ function(run)
   endif()
 endfunction()
 
-string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)  # of SOURCE_DATE_EPOCH where that is set
+string(TIMESTAMP date "%a, %d %b %Y %H:%M:%S +0000" UTC)  # The time of SOURCE_DATE_EPOCH if that is set.
 
-# Of these libraries the binaries contain code; their licences ask that the notices come with it.
+# The binaries contain code of these libraries, whose licences require that their notices come with it.
 set(libraries_shared libflatbuffers-dev libutf8proc-dev libxsimd-dev libxxhash-dev)
 set(libraries_development libflatbuffers-dev libxsimd-dev libxxhash-dev)
 set(libraries_programs ${libraries_shared} libcli11-dev nlohmann-json3-dev)
@@ -24,7 +24,7 @@ foreach(component IN LISTS CPACK_COMPONENTS_ALL)
   set(root ${CPACK_TEMPORARY_DIRECTORY}/${component}/usr)
   set(doc ${root}/share/doc/${package})
 
-  # Debian's zsh looks for the functions of packages in this folder alone.
+  # Debian's zsh looks for the functions of packages only in vendor-completions.
   if(EXISTS ${root}/share/zsh/site-functions)
     file(RENAME ${root}/share/zsh/site-functions ${root}/share/zsh/vendor-completions)
   endif()

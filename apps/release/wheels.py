@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Makes a Python wheel of each host's archives that release.py wrote: the package of apps/python, the shared library
-and the programs. Equal archives and sources give equal bytes.
+"""Makes a Python wheel of each host's archives that release.py wrote. A wheel has the package of apps/python, the
+shared library and the programs. Equal archives and sources give equal bytes.
 
-    python3 apps/release/wheels.py FOLDER    # FOLDER/*.tar.gz and *.zip in; FOLDER/wheels/*.whl and SHA256SUMS out
+    python3 apps/release/wheels.py FOLDER    # reads FOLDER/*.tar.gz and *.zip, and writes into FOLDER/wheels
 """
 import argparse
 import base64
@@ -26,7 +26,7 @@ TAGS = {
     "macos-aarch64": "macosx_13_0_arm64",
     "macos-x86_64": "macosx_13_0_x86_64",
 }
-# The library's file in its archive, and its name in the wheel.
+# Patterns of the shared library's file in an archive, and its name in the wheel.
 LIBRARIES = ((r"lib/liblinformer\.so\.\d+\.\d+\.\d+", "liblinformer.so"),
              (r"lib/liblinformer\.\d+\.\d+\.\d+\.dylib", "liblinformer.dylib"),
              (r"bin/.*linformer.*\.dll", "linformer.dll"))
@@ -44,7 +44,7 @@ Description-Content-Type: text/markdown
 
 
 def members(archive):
-    """(path without the first folder, bytes) of each regular file."""
+    """Yields (path without the first folder, bytes) of each regular file."""
     if archive.suffix == ".zip":
         with zipfile.ZipFile(archive) as file:
             for entry in file.infolist():
@@ -58,7 +58,7 @@ def members(archive):
 
 
 def contents(programs, library, info):
-    """{path in the wheel: (bytes, whether it is a program)}."""
+    """Returns {path in the wheel: (bytes, whether the file is executable)}."""
     found = {}
     for path in sorted(PACKAGE.glob("linformer_cpp/**/*")):
         if path.suffix in (".py", ".pyi", ".typed") or path.name == "py.typed":
@@ -103,7 +103,7 @@ def write_wheel(host, version, programs, library, to):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("folder", type=pathlib.Path, help="where release.py wrote its archives")
+    parser.add_argument("folder", type=pathlib.Path, help="folder with the archives that release.py wrote")
     folder = parser.parse_args().folder
     to = folder / "wheels"
     to.mkdir(exist_ok=True)

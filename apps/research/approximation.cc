@@ -13,8 +13,8 @@
 namespace linformer::research {
 namespace {
 
-constexpr int64_t block_rows = 32;  // of R in one product
-constexpr int64_t lanes = 8;        // sums side by side, so that a compiler can use vectors for them
+constexpr int64_t block_rows = 32;  // The number of rows of R in one matrix product.
+constexpr int64_t lanes = 8;        // The number of independent sums, so that the compiler can vectorise the loop.
 
 using cli::mix;
 
@@ -30,8 +30,8 @@ std::optional<int64_t> smallest(const std::vector<double>& errors, double error)
   return found - errors.begin() + 1;
 }
 
-// Adds y z to a row of P R^T R V k, adds the squares of that row's errors to those of the columns, and returns their
-// sum.
+// Adds y z to one row of k P R^T R V, which is `sum`. Then adds the square of each element's error to `columns` and
+// returns the sum of these squares.
 double add_row(double y, const double* __restrict z, double factor, const double* __restrict context, int64_t d,
                double* __restrict sum, double* __restrict columns) {
   double squares[lanes] = {};
@@ -71,19 +71,19 @@ std::optional<int64_t> HeadApproximation::singular_k(double error) const { retur
 
 std::optional<int64_t> HeadApproximation::expected_k(double error) const {
   const double k = std::ceil(spread / (error * error));
-  constexpr double most = 1e18;  // what an int64_t holds
+  constexpr double most = 1e18;  // An int64_t can hold this number.
   if (!(k <= most)) return {};
   return static_cast<int64_t>(k);
 }
 
 void normal_rows(uint64_t stream, int64_t first, int64_t rows, int64_t columns, double* out) {
   constexpr double unit = 0x1p-53;
-  const uint64_t pairs = static_cast<uint64_t>(columns + 1) / 2;  // of each row
+  const uint64_t pairs = static_cast<uint64_t>(columns + 1) / 2;  // The number of pairs of columns in each row.
   for (int64_t r = 0; r < rows; ++r) {
     double* row = out + r * columns;
     for (int64_t c = 0; c < columns; c += 2) {
       const uint64_t place = 2 * (static_cast<uint64_t>(first + r) * pairs + static_cast<uint64_t>(c) / 2);
-      // The first is never 0, whose logarithm is infinite.
+      // The 1 is added because the logarithm of 0 is infinite.
       const double uniform = static_cast<double>((mix(stream + place) >> 11) + 1) * unit;
       const double turn = static_cast<double>(mix(stream + place + 1) >> 11) * unit;
       const double radius = std::sqrt(-2 * std::log(uniform)), angle = 2 * std::numbers::pi * turn;
@@ -130,14 +130,14 @@ void ErrorMeasure::add(const std::vector<double>& p, const std::vector<double>& 
   }
 }
 
-// With P = U S W^T, P V is the sum of u_i s_i (w_i^T V), whose terms are orthogonal: what the smallest singular values
-// hold of the square of ||P V|| is the sum of s_i^2 ||w_i^T V||^2.
+// With P = U S W^T, P V is the sum of the terms u_i s_i (w_i^T V), which are orthogonal. If P_k leaves out some
+// singular values, the square of ||P_k V - P V|| is therefore the sum of s_i^2 ||w_i^T V||^2 over these values.
 void ErrorMeasure::add_singular(const std::vector<double>& p, const std::vector<double>& v, int64_t n,
                                 HeadApproximation* sum) {
   const std::vector<double> squares = right_singular_vectors(p, n, &vectors_, &work_);
   turned_.resize(v.size());
   multiply(n, d_, n, 1, vectors_.data(), v.data(), false, turned_.data());
-  double left_out = 0;  // by rank n - i
+  double left_out = 0;  // The square of the error of rank n - i.
   for (int64_t i = 0; i < n; ++i) {
     sum->singular[static_cast<size_t>(n - i - 1)] += relative(left_out);
     left_out += squares[static_cast<size_t>(i)] * square_of(turned_.data() + i * d_, d_);
@@ -162,7 +162,8 @@ void ErrorMeasure::add_draw(const std::vector<double>& p, const std::vector<doub
   }
 }
 
-// With one more row r of R: y = P r and z = r V, without the factor 1/sqrt(k).
+// Adds row k of R to k P R^T R V, and the errors of rank k to *sum. With this row r, y = P r and z = r V. `y` and `z`
+// don't contain the factor 1/sqrt(k) of R.
 void ErrorMeasure::add_rank(int64_t k, const double* y, const double* z, int64_t n, HeadApproximation* sum) {
   std::fill(columns_.begin(), columns_.end(), 0.0);
   const double factor = 1 / static_cast<double>(k), draws = static_cast<double>(options_.draws);
@@ -196,7 +197,7 @@ ApproximationSum::ApproximationSum(const Model& model, int64_t rows, const Appro
 void ApproximationSum::add(Session* session, Tokens text, const HeadDone& done) {
   matrices_.read(session, text);
   if (matrices_.rows() != sum_.rows) {
-    throw cli::DataError("a text has " + std::to_string(matrices_.rows()) + " rows where the others have " +
+    throw cli::DataError("a text has " + std::to_string(matrices_.rows()) + " rows, but all texts must have " +
                          std::to_string(sum_.rows));
   }
   const auto make_task = [&]() -> HeadTask {

@@ -13,7 +13,7 @@ using cli::excerpt;
 using cli::grouped;
 using cli::significant;
 
-// One line of a plot: its k at each place along the axis.
+// One line of a plot. `ks` has the k at each place along the axis, or nothing if no k is known.
 struct Series {
   std::string name, colour;
   bool dashed = false;
@@ -51,8 +51,8 @@ class ApproximationPicture {
     drawing_.text(left_plot, height - 18, "start", "small soft",
                   "Projected: R random, k x n, mean over " + std::to_string(report_.options.draws) +
                       (report_.options.draws == 1 ? " draw" : " draws") +
-                      "; expected: over all R. Singular: P of its k largest singular values. Solid: enough for half of "
-                      "the heads; dotted: for all.");
+                      "; expected: over all R. Singular: P keeps its k largest singular values. Solid: enough for half "
+                      "of the heads; dotted: for all.");
     return drawing_.svg(picture_width, height, name());
   }
 
@@ -104,7 +104,7 @@ class ApproximationPicture {
         const double k = power * step;
         if (k < low_ || k > high_ || (!few && step > 1)) continue;
         drawing_.line(left, y(k), left + plot_width, y(k), "grid");
-        // Whole numbers alone, since k is one.
+        // k is a whole number, so grid lines below 1 have no label.
         if (k >= 1) {
           const std::string text = k < 1e6 ? grouped(static_cast<uint64_t>(std::llround(k))) : significant(k, 1);
           drawing_.text(left - 8, y(k) + 4, "end", "small soft", text);
@@ -125,7 +125,7 @@ class ApproximationPicture {
                  filled ? line.colour : "none", hint);
   }
 
-  // Lines through the known k. `limits[i]` is n of place i, where a k that is more than n is marked.
+  // Draws lines through the known k. If a k is more than n, an empty square marks it at `limits[i]`, the n of place i.
   void draw(const std::vector<Series>& plot, const std::vector<double>& xs, const std::vector<int64_t>& limits,
             const std::string& what, const std::vector<int64_t>& places) {
     for (const Series& line : plot) {
@@ -164,7 +164,7 @@ class ApproximationPicture {
       xs.push_back(x_of(static_cast<double>(lengths.back())));
       if (i % step == 0) place(xs.back(), lengths.back());
     }
-    // k = n, as far as it lies within the plot.
+    // The line k = n, clipped to the plot.
     const double begin = std::max(low, low_), end = std::min(high, high_);
     drawing_.line(x_of(begin), y(begin), x_of(end), y(end), "equal");
     draw(of_lengths_, xs, lengths, "n", lengths);
@@ -203,8 +203,8 @@ class ApproximationPicture {
   static constexpr double picture_width = 1180, plot_width = 400, plot_height = 360, plots_top = 122;
   static constexpr double left_plot = 84, right_plot = 560, legend_left = 990, height = 590;
   static constexpr double mark_size = 7;
-  static constexpr size_t most_places = 24;  // more names would overlap below a plot
-  static constexpr double few_decades = 4;   // between which 2 and 5 have lines of their own
+  static constexpr size_t most_places = 24;  // The most labels that don't overlap below a plot.
+  static constexpr double few_decades = 4;   // An axis of at most so many decades also has grid lines at 2 and 5.
 
   const ApproximationReport& report_;
   const double error_;

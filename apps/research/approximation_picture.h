@@ -1,4 +1,4 @@
-// The k of low-rank approximations as one picture to look at.
+// Draws the k of low-rank approximations as an SVG picture or an HTML page.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace linformer::research {
 
-// k against n, and k of each layer at the largest n, on logarithmic axes. Nothing outside it is referred to; its
-// colours follow the reader's choice of light or dark.
+// Returns two plots with logarithmic axes: k against n, and k of each layer at the largest n. The picture refers to no
+// other files. Its colours follow the reader's choice of light or dark mode.
 std::string approximation_svg(const ApproximationReport& report);
-// The same as a page.
+// Returns the picture in an HTML page.
 std::string approximation_html(const ApproximationReport& report);
 
 }  // namespace linformer::research

@@ -29,7 +29,7 @@ ordered_json json_of(const std::optional<Value>& value) {
 ordered_json json_of(const EnoughK& k) { return {{"half", json_of(k.half)}, {"all", json_of(k.all)}}; }
 
 EnoughK enough_of(std::vector<std::optional<int64_t>> each) {
-  // None is more than any number.
+  // An empty k counts as larger than any number.
   std::sort(each.begin(), each.end(), [](const auto& a, const auto& b) { return a && (!b || *a < *b); });
   return {each[(each.size() - 1) / 2], each.back()};
 }
@@ -164,19 +164,19 @@ std::string described_texts(const ApproximationReport& report) {
 std::string approximation_text(const ApproximationReport& report) {
   const std::string error = significant(report.options.error, 6), n = std::to_string(report.longest().rows);
   std::string text = excerpt(report.model, 200) + ": k that keeps the relative error of P V at " + error +
-                     ", attention of " + excerpt(described_texts(report), 400) + "\n\n";
-  text += "k by the paper's theorems, and k that is enough for half of the heads and for all of them, as measured:\n";
+                     " or less, attention of " + excerpt(described_texts(report), 400) + "\n\n";
+  text += "k by the paper's theorems, and the measured k that is enough for half of the heads and for all of them:\n";
   text += table_by_length(report);
-  text += "\nProjected k of n = " + n + ", by head: R is random, k x n, and the error the mean over " +
+  text += "\nProjected k of n = " + n + ", by head: R is random, k x n, and the error is the mean over " +
           std::to_string(report.options.draws) + (report.options.draws == 1 ? " draw" : " draws") + " of it (seed " +
           std::to_string(report.options.seed) + "):\n";
   text += table_of_longest(report, KindOfK::projected);
   text += "\nSingular k of n = " + n + ", by head: P keeps its k largest singular values:\n";
   text += table_of_longest(report, KindOfK::singular);
-  text += "\nHeld, at a theorem's k: columns w of V with an error of at most " + error +
-          " ||P w|| (theorem 1), rows p of P\nwith one of at most " + error +
-          " ||p|| ||V|| (theorem 2). Expected: k of the root mean square of a projection's error\nover all R. >" + n +
-          ": even k = n is not enough.\n";
+  text += "\nHeld, at a theorem's k: the share of columns w of V with an error of at most " + error +
+          " ||P w||\n(theorem 1), and of rows p of P with an error of at most " + error +
+          " ||p|| ||V|| (theorem 2). Expected: the k for the root\nmean square of a projection's error over all R. >" +
+          n + ": even k = n is not enough.\n";
   return text;
 }
 

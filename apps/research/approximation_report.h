@@ -1,4 +1,4 @@
-// The k of low-rank approximations as tables, CSV and JSON.
+// Writes the k of low-rank approximations as tables, CSV and JSON.
 #pragma once
 
 #include <cstdint>
@@ -11,35 +11,37 @@
 
 namespace linformer::research {
 
-// The approximation of texts of several lengths, and what it is said about.
+// The approximations at one or more lengths of text, with their options and the names of the model and the text.
 struct ApproximationReport {
-  std::vector<Approximation> lengths;  // shortest first, at least one; layers and heads are alike
+  // At least one, in ascending order of the lengths. All have the same layers and heads.
+  std::vector<Approximation> lengths;
   ApproximationOptions options;
-  std::string model, text;  // names
+  std::string model, text;  // Names for the reader.
 
   const Approximation& longest() const { return lengths.back(); }
 };
 
-// What is enough for half of the heads, and for all. None: more than is known.
+// The smallest k that is enough for half of the heads, and for all heads. A k that was not found, because it is too
+// large, is empty.
 struct EnoughK {
   std::optional<int64_t> half, all;
 };
 
 enum class KindOfK { projected, expected, singular };
-// Of one head.
+// Returns the smallest k of one head, or nothing if it was not found.
 std::optional<int64_t> k_of(const HeadApproximation& head, KindOfK kind, double error);
-// Over the heads of a layer, or of all layers.
+// Return the k over the heads of one layer, or over the heads of all layers.
 EnoughK enough_k(const std::vector<HeadApproximation>& heads, KindOfK kind, double error);
 EnoughK enough_k(const Approximation& approximation, KindOfK kind, double error);
-// The mean over all heads of an array's element for rank k; none where k is more than n.
+// Returns the mean over all heads of the element for rank k of an array, or nothing if k is more than n.
 std::optional<double> mean_at(const Approximation& approximation, std::vector<double> HeadApproximation::*values,
                               int64_t k);
 
-// "8 texts of 128, 256 and 512 tokens (book.txt)"
+// Returns a description of the texts, such as "8 texts of 128, 256 and 512 tokens (book.txt)".
 std::string described_texts(const ApproximationReport& report);
 
 std::string approximation_text(const ApproximationReport& report);
-// A row for each length, layer, head and k.
+// Returns CSV with a row for each length, layer, head and k.
 std::string approximation_csv(const ApproximationReport& report);
 nlohmann::ordered_json approximation_json(const ApproximationReport& report);
 

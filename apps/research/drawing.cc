@@ -12,7 +12,8 @@ namespace {
 
 using cli::fixed;
 
-// Light unless the reader asks for dark. Where a program doesn't know the question, light stays.
+// The colours are light unless the reader asks for dark ones. A program that doesn't know prefers-color-scheme shows
+// the light ones.
 constexpr char style[] = R"(<style>
 .paper{fill:#ffffff}
 .ink{fill:#1f2328}
@@ -110,7 +111,7 @@ Colour heat_colour(double value) {
 }
 
 Colour line_colour(size_t index, size_t count) {
-  // Hues from violet over blue and green to red, at one saturation and lightness.
+  // All hues have the same saturation. The lightness is a little lower around green.
   const double part = count > 1 ? static_cast<double>(index) / static_cast<double>(count - 1) : 0.2;
   const double hue = 265 - 262 * part, lightness = 0.5 - 0.08 * std::exp(-std::pow((hue - 90) / 60, 2));
   const double saturation = 0.68, chroma = (1 - std::abs(2 * lightness - 1)) * saturation;

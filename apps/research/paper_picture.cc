@@ -22,7 +22,7 @@ constexpr double picture_width = 1180, plot_width = 430, plot_height = 300;
 constexpr double left_plot = 84, right_plot = 624, legend = 1070;
 constexpr double first_row = 128, row_height = 420;
 
-// Logarithmic on both sides.
+// A coordinate system whose two axes are logarithmic.
 struct Axes {
   double left, top, low, high;
 
@@ -79,7 +79,7 @@ class PaperPicture {
     drawing_.box(axes.left, axes.top, plot_width, plot_height, "frame", "none");
   }
 
-  // One line of `value(n)`, where there is one.
+  // Draws a line through `value(n)` for each n of the paper that has a value.
   void curve(const Axes& axes, const std::function<std::optional<double>(uint32_t)>& value, const std::string& stroke,
              const std::string& name, bool dashed = false) {
     std::vector<Drawing::Point> points;

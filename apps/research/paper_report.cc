@@ -18,7 +18,8 @@ using bench::paper_lengths;
 using bench::PaperCell;
 using bench::PaperRun;
 
-// Ours over theirs: a ratio for (n, k), and the paper's for their indices.
+// A ratio that is compared with the paper's. `ours` takes n and k, and `paper` takes their indices in paper_lengths and
+// paper_ks.
 struct Comparison {
   const char* key;
   std::string title;
@@ -31,7 +32,8 @@ std::vector<Comparison> comparisons() {
           {"memory_saved", "Memory saved, beside our Transformer, which holds no attention matrix",
            &PaperRun::memory_saved, bench::paper_memory_saved},
           {"memory_saved_of_held_attention",
-           "Memory saved, beside one that holds a layer's attention, 4 h n^2 bytes, as the paper's does (computed)",
+           "Memory saved, beside a Transformer that holds a layer's attention, 4 h n^2 bytes, as the paper's does "
+           "(computed)",
            &PaperRun::memory_saved_of_held_attention, bench::paper_memory_saved}};
 }
 
@@ -76,7 +78,7 @@ std::string comparison_text(const PaperRun& run, const Comparison& comparison) {
 
 double ms_of_tokens(const PaperCell& cell, double tokens) { return cell.ms_of_text() * tokens / cell.n; }
 
-// Figure 2: the same number of tokens in texts of n.
+// Returns the table of figure 2, which is the time for the same number of tokens in texts of each length n.
 std::string figure_text(const PaperRun& run) {
   const double tokens = paper_lengths.back();
   std::vector<std::string> columns = {"n", "Transformer"};
@@ -145,7 +147,7 @@ nlohmann::ordered_json cell_json(const PaperRun& run, const PaperCell& cell) {
   return json;
 }
 
-// What isn't the default.
+// Returns the options of the run that aren't the defaults.
 std::string how_text(const bench::Case& running) {
   std::string text;
   if (running.backend != BackendKind::native) text += std::string(", ") + linformer::name_of(running.backend);
@@ -159,11 +161,12 @@ std::string how_text(const bench::Case& running) {
 std::string paper_text(const PaperReport& report) {
   std::string text =
       bench::machine_text(report.machine, report.limits, report.options.running.threads) + "\n" +
-      "The efficiency experiments of Wang et al. 2020. Transformer over Linformer of RoBERTa-base's width, " +
+      "The efficiency experiments of Wang et al. 2020: a Transformer divided by a Linformer, both of RoBERTa-base's "
+      "width, " +
       std::to_string(report.options.layers) + " layers, random weights, one E = F; calls of at least " +
       grouped(static_cast<uint64_t>(report.options.least_tokens)) +
-      " tokens.\nThe paper's numbers are of a V100. Its memory is that of the largest batch that fits, ours the arena "
-      "of a text.\n";
+      " tokens.\nThe paper's numbers are for a V100. Its memory factors compare the largest batches that fit, ours "
+      "compare the arena of a text.\n";
   for (const PaperRun& run : report.runs) {
     text += "\n== " + std::string(linformer::name_of(run.type)) + how_text(report.options.running) + " ==\n\n";
     for (const Comparison& comparison : comparisons()) text += comparison_text(run, comparison);

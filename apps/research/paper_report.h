@@ -1,4 +1,4 @@
-// What `linformer bench --paper` measured, as text, CSV and JSON.
+// Writes the results of `linformer bench --paper` as text, CSV and JSON.
 #pragma once
 
 #include <nlohmann/json.hpp>

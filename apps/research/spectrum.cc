@@ -10,7 +10,7 @@ namespace linformer::research {
 
 int64_t HeadSpectrum::rank_for(double wanted) const {
   const auto found = std::lower_bound(share.begin(), share.end(), wanted);
-  // The last share is 1 but for rounding.
+  // Rounding can make the last share less than 1.
   return std::min<int64_t>(found - share.begin() + 1, static_cast<int64_t>(share.size()));
 }
 
@@ -50,14 +50,14 @@ void SpectrumSum::add_head(size_t layer, size_t head, const std::vector<double>&
   for (size_t i = 0; i < values.size(); ++i) {
     part += values[i];
     sum.singular_values[i] += values[i];
-    sum.share[i] += part / all;  // never 0: the rows of P sum to 1
+    sum.share[i] += part / all;  // `all` isn't 0, because each row of P has the sum 1.
   }
 }
 
 void SpectrumSum::add(Session* session, Tokens text, const HeadDone& done) {
   matrices_.read(session, text);
   if (matrices_.rows() != sum_.rows) {
-    throw cli::DataError("a text has " + std::to_string(matrices_.rows()) + " rows where the others have " +
+    throw cli::DataError("a text has " + std::to_string(matrices_.rows()) + " rows, but all texts must have " +
                          std::to_string(sum_.rows));
   }
   const auto make_task = [&]() -> HeadTask {

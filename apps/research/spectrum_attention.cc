@@ -41,12 +41,12 @@ int64_t inputs_of(const Model& model, const Linear& linear) {
   return static_cast<int64_t>(tensor_of(model, linear.weight).shape[1]);
 }
 
-// Columns [first, first + count) of W^T, [in, count]: what a head's queries or keys are made with.
+// Reads columns [first, first + count) of W^T as a matrix [in, count]. These are the weights of one head.
 void read_weight(const Model& model, const Linear& linear, int64_t first, int64_t count, std::vector<double>* out) {
   const TensorDescription& tensor = tensor_of(model, linear.weight);
   const std::byte* data = model.data(linear.weight);
   const int64_t inputs = inputs_of(model, linear);
-  StoredParts parts;  // the file was checked
+  StoredParts parts;  // parts_of() can't fail, because the model's file was checked when it was loaded.
   const bool scaled = tensor.type == ElementType::int8 &&
                       parts_of(tensor.type, tensor.layout, tensor.shape[0], tensor.shape[1], &parts);
   out->resize(static_cast<size_t>(inputs * count));
@@ -109,7 +109,7 @@ bool softmax(double* row, int64_t first, int64_t end, int64_t columns) {
 
 void require_full_attention(const Model& model, const std::string& path) {
   const EncoderDescription& encoder = model.description().encoder;
-  if (encoder.layers.empty()) throw DataError(path + ": this model has no layers, so no attention either");
+  if (encoder.layers.empty()) throw DataError(path + ": this model has no layers, so it has no attention");
   for (size_t i = 0; i < encoder.layers.size(); ++i) {
     const AttentionDescription& attention = encoder.layers[i].attention;
     const std::string layer = path + ": layer " + std::to_string(i) + " of this model ";
@@ -120,12 +120,12 @@ void require_full_attention(const Model& model, const std::string& path) {
                                    ? "to k = " + std::to_string(projection.k) + " rows"
                                    : "by windows of " + std::to_string(projection.kernel) + " rows";
       throw DataError(layer + "compresses its keys " + size +
-                      " already, so it has no n x n attention matrix whose rank could be asked; give a model with "
-                      "full attention, such as the one it was made from, and compare the k it needs with this one");
+                      " already, so it has no n x n attention matrix; give a model with full attention, such as the "
+                      "one that this model was made from, and compare the k that it needs with this k");
     }
     if (attention.key_source == KeySource::encoder_states) {
       throw DataError(layer +
-                      "reads keys from encoder states and not from the text; give a model with self-attention only");
+                      "reads keys from encoder states, not from the text; give a model with self-attention only");
     }
     for (const Norm* norm : {&attention.query_norm, &attention.key_norm}) {
       if (!norm->present() || tensor_of(model, norm->scale).shape.front() == attention.head_dim) continue;
@@ -180,7 +180,7 @@ void AttentionMatrices::read(Session* session, Tokens tokens) {
   }
 }
 
-// What the layer's queries and keys are made of, out of its hidden states.
+// Computes the input of a layer's attention from the rows that enter the layer.
 void AttentionMatrices::keep(int index, const float* rows, int64_t stride) {
   const LayerDescription& description = encoder_.layers[static_cast<size_t>(index)];
   Layer& layer = layers_[static_cast<size_t>(index)];
@@ -210,7 +210,7 @@ void AttentionMatrices::project(const Linear& linear, int64_t first, int64_t hea
 
 void AttentionMatrices::add_position_bias(TensorIndex bias, int64_t head, int64_t row, double* scores) const {
   const int64_t longest = encoder_.max_tokens;
-  const int64_t own = head * (2 * longest - 1) + longest - 1;  // index of the bias of a row with itself
+  const int64_t own = head * (2 * longest - 1) + longest - 1;  // The index of the bias for the distance 0.
   for (int64_t j = 0; j < rows_; ++j) scores[j] += float_at(model_, bias, own + j - row);
 }
 
@@ -266,7 +266,7 @@ void AttentionMatrices::for_each_head(int threads, const std::function<HeadTask(
     for (size_t h = 0; h < encoder_.layers[l].attention.heads; ++h) heads_of_layers.emplace_back(l, h);
   }
   std::atomic<size_t> next = 0;
-  std::mutex mutex;  // of the callback and the failure
+  std::mutex mutex;  // Protects `done` and `failure`.
   std::exception_ptr failure;
   const auto work = [&] {
     try {

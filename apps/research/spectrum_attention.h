@@ -14,49 +14,49 @@
 
 namespace linformer::research {
 
-// Throws DataError naming the first layer of the encoder that has no attention matrix of its own positions.
+// Throws DataError if a layer of the encoder has no attention matrix between the positions of the text. The message
+// names the first layer of this kind.
 void require_full_attention(const Model& model, const std::string& path);
 
-// A step of work on one head.
+// Does the work for one head.
 using HeadTask = std::function<void(size_t layer, size_t head)>;
-// Called after each head, from one thread at a time.
+// A callback that is called after each head, by only one thread at a time.
 using HeadDone = std::function<void()>;
 
 class AttentionMatrices {
  public:
-  // `model` has full attention and stays alive as long as this. Hidden states of several layers are computed in one
-  // pass, as many as `hidden_bytes` hold: all of a base-sized model at 7,281 rows. Beyond that each group of layers
-  // takes a pass of its own.
+  // `model` must have full attention and must outlive this object. A pass of the model gives the hidden states of as
+  // many layers as fit into `hidden_bytes`, at least one, and the remaining layers take further passes. By default all
+  // layers of a base-sized model fit at up to 7,281 rows.
   explicit AttentionMatrices(const Model& model, int64_t hidden_bytes = int64_t{256} << 20);
 
   int layers() const { return static_cast<int>(encoder_.layers.size()); }
   int heads(int layer) const;
-  size_t all_heads() const;  // of all layers
-  // Columns of a head's values.
-  int64_t value_width(int layer) const;
-  // Runs the model on a text and keeps what each layer's queries and keys are made of.
+  size_t all_heads() const;              // The number of heads of all layers together.
+  int64_t value_width(int layer) const;  // The number of columns of a head's values.
+  // Runs the model on a text and keeps the input of the attention of each layer.
   void read(Session* session, Tokens tokens);
-  // Rows of each matrix.
-  int64_t rows() const { return rows_; }
+  int64_t rows() const { return rows_; }  // The number of rows of each matrix.
 
-  // What a thread reuses between calls.
+  // The memory of one thread, which it reuses between calls.
   struct Scratch {
     std::vector<double> weight, queries, keys;
   };
-  // P of the last text, row-major. Any number of threads may call this at once. Throws DataError when a number of it is
-  // not finite.
+  // Writes P of the last text that read() got, row-major. Any number of threads may call this at the same time. Throws
+  // DataError if P has a number that is not finite.
   void matrix(int layer, int head, Scratch* scratch, std::vector<double>* matrix) const;
-  // V of the last text, [rows, value_width], row-major. The rules of matrix() apply.
+  // Writes V of the last text, [rows, value_width], row-major. The rules of matrix() apply.
   void values(int layer, int head, Scratch* scratch, std::vector<double>* values) const;
 
-  // Runs a task for each head on `threads` threads, in each of which OpenBLAS works on that thread alone. `make_task`
-  // is called once in each thread, so that a task can own what its thread reuses. Throws what a task throws first.
+  // Runs a task for each head on `threads` threads. OpenBLAS starts no threads of its own meanwhile. `make_task` is
+  // called once in each thread, so that a task can own the memory that its thread reuses. If tasks throw, the first
+  // exception is thrown again to the caller.
   void for_each_head(int threads, const std::function<HeadTask()>& make_task, const HeadDone& done) const;
 
  private:
   struct Layer {
     int64_t width = 0;
-    std::vector<double> input;  // [rows, width], after the norm where there is one in front
+    std::vector<double> input;  // [rows, width], after the attention norm if the encoder is pre-norm.
   };
   void keep(int layer, const float* rows, int64_t stride);
   void project(const Linear& linear, int64_t first, int64_t head_dim, const Layer& layer, std::vector<double>* weight,
@@ -68,7 +68,7 @@ class AttentionMatrices {
   int64_t hidden_bytes_;
   int64_t rows_ = 0;
   std::vector<Layer> layers_;
-  std::vector<float> hidden_;  // of a group of layers
+  std::vector<float> hidden_;  // The hidden states of the layers of one pass.
 };
 
 }  // namespace linformer::research

@@ -13,7 +13,7 @@ namespace linformer::research {
 #ifdef LINFORMER_WITH_LAPACK
 namespace {
 
-// LAPACK's own Fortran interface: not every OpenBLAS comes with lapacke.h.
+// These are functions of LAPACK's Fortran interface, because not every OpenBLAS comes with lapacke.h.
 using Dgesdd = void(const char* job, const blasint* m, const blasint* n, double* a, const blasint* a_stride, double* s,
                     double* u, const blasint* u_stride, double* vt, const blasint* vt_stride, double* work,
                     const blasint* work_size, blasint* integer_work, blasint* info, size_t job_length);
@@ -39,7 +39,7 @@ Status open(Lapack* lapack) {
   LINFORMER_TRY(find("cblas_dgemm", &lapack->dgemm));
   LINFORMER_TRY(find("cblas_dsyrk", &lapack->dsyrk));
   LINFORMER_TRY(find("openblas_set_num_threads", &lapack->set_num_threads));
-  LINFORMER_TRY(find("dgesdd_", &lapack->dgesdd));  // some builds come without LAPACK
+  LINFORMER_TRY(find("dgesdd_", &lapack->dgesdd));  // Some builds of OpenBLAS have no LAPACK.
   LINFORMER_TRY(find("dsyevd_", &lapack->dsyevd));
   lapack->blas = *blas;
   return {};
@@ -60,11 +60,10 @@ const Lapack& lapack() {
 
 std::string lapack_problem() {
   const auto library = opened();
-  return library.ok() ? ""
-                      : std::string("singular values come from OpenBLAS with LAPACK: ") + library.status().message();
+  return library.ok() ? "" : std::string("singular values need OpenBLAS with LAPACK: ") + library.status().message();
 }
 
-// A sequential OpenBLAS keeps its buffers in unguarded globals.
+// A sequential OpenBLAS keeps its buffers in global variables without locks, so only one thread may call it.
 int lapack_threads(int wanted) {
   const int threads = lapack().blas->threads == OpenblasThreads::sequential ? 1 : wanted;
   const auto room = openblas_library(threads);
@@ -76,7 +75,7 @@ OneBlasThread::OneBlasThread() {
   if (lapack().blas->threads == OpenblasThreads::openmp) {
     before_ = lapack().blas->openmp.use_one_thread();
   } else {
-    lapack().set_num_threads(1);  // for the whole process, which is this program's own
+    lapack().set_num_threads(1);  // This holds for the whole process, which belongs to this program.
   }
 }
 
@@ -94,7 +93,8 @@ std::vector<double> singular_values(std::vector<double>* matrix, int64_t n, std:
   std::vector<blasint> integers(8 * static_cast<size_t>(n));
   const blasint size = static_cast<blasint>(n), one = 1;
   blasint info = 0;
-  // The matrix is read as its transpose, which has the same singular values. First only the size of `work` is asked.
+  // LAPACK takes our row-major matrix for its transpose, which has the same singular values. The first call only
+  // returns the size of `work`.
   double wanted = 0;
   blasint work_size = -1;
   const auto call = [&](double* space) {
@@ -134,7 +134,7 @@ std::vector<double> right_singular_vectors(const std::vector<double>& matrix, in
     call(work->data(), integers.data());
   }
   if (info != 0) throw cli::DataError("LAPACK's dsyevd found no eigenvectors (info " + std::to_string(info) + ")");
-  for (double& square : squares) square = std::max(square, 0.0);  // rounding can make it negative
+  for (double& square : squares) square = std::max(square, 0.0);  // Rounding can make a square negative.
   return squares;
 }
 
@@ -147,7 +147,7 @@ namespace {
 }  // namespace
 
 std::string lapack_problem() {
-  return "singular values come from OpenBLAS with LAPACK, which this program was built without; build it with "
+  return "singular values need OpenBLAS with LAPACK, and this program was built without it; build it with "
          "-DLINFORMER_OPENBLAS=ON";
 }
 int lapack_threads(int) { return 1; }

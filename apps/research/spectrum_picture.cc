@@ -19,7 +19,7 @@ constexpr double plots_top = 122, curves_height = 390;
 constexpr double scale_left = map_left + map_width + 18, scale_width = 14;
 constexpr double table_row = 21, table_layer = 60, table_mean = 62;
 constexpr size_t legend_most = 24, legend_rows = 8;
-constexpr size_t curve_points = 512;  // more can't be seen
+constexpr size_t curve_points = 512;  // More points of a curve can't be told apart.
 
 struct Range {
   double low, high;
@@ -99,7 +99,7 @@ class SpectrumPicture {
     return points;
   }
 
-  // In the corner that no curve can reach: shares only grow slower.
+  // Draws the legend in the lower right corner. No curve gets there, because the shares lie above the diagonal.
   void legend() {
     const size_t layers = spectrum_.layers.size(), step = (layers + legend_most - 1) / legend_most;
     const size_t entries = (layers + step - 1) / step, columns = (entries + legend_rows - 1) / legend_rows;
@@ -158,7 +158,7 @@ class SpectrumPicture {
     const double step = map_height_ / steps;
     for (int i = 0; i < steps; ++i) {
       const double part = (i + 0.5) / steps;
-      // A little higher than its step, so that no gap shows.
+      // Each box is a little higher than its step, so that no gap between the boxes can be seen.
       drawing_.box(scale_left, plots_top + map_height_ - step * (i + 1), scale_width, step + (i > 0 ? 0.6 : 0), "",
                    heat_colour(part).hex());
     }
@@ -209,8 +209,8 @@ class SpectrumPicture {
     const double foot = table_top_ + table_row * static_cast<double>(spectrum_.layers.size());
     drawing_.line(margin, foot + 3, width - margin, foot + 3, "grid");
     drawing_.text(margin, foot + 28, "start", "small soft",
-                  "Share: the largest singular values of P over the sum of all. Dotted: all of them equal. Dashed: the "
-                  "index and the share that are looked at. A bar's length is k of " +
+                  "Share: the sum of the largest singular values of P over the sum of all. Dotted: if all were equal. "
+                  "Dashed: the index and the share of the tables. A bar's length is k of " +
                       std::to_string(spectrum_.rows) + ".");
   }
 

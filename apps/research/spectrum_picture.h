@@ -1,4 +1,4 @@
-// A spectrum as one picture to look at, in the manner of figure 1 of Wang et al. 2020.
+// Draws a spectrum as an SVG picture or an HTML page, like figure 1 of Wang et al. 2020.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace linformer::research {
 
-// Curves of each layer, the heatmap of layers and heads, and the table of k. Nothing outside it is referred to; its
-// colours follow the reader's choice of light or dark.
+// Returns a picture with a curve for each layer, a heatmap of layers and heads, and the table of k. The picture refers
+// to no other files. Its colours follow the reader's choice of light or dark mode.
 std::string spectrum_svg(const SpectrumReport& report);
-// The same as a page.
+// Returns the picture in an HTML page.
 std::string spectrum_html(const SpectrumReport& report);
 
 }  // namespace linformer::research

@@ -14,7 +14,7 @@ using cli::fixed;
 using cli::grouped;
 using cli::Table;
 
-// By layer and head, with `ends` of the row's heads behind them.
+// Returns a table by layer and head. The cells of `last_columns` are what `ends` returns for the heads of a row.
 std::string by_head(const Spectrum& spectrum, const std::vector<std::string>& last_columns,
                     const std::function<std::string(const HeadSpectrum&)>& cell,
                     const std::function<std::vector<std::string>(const std::vector<HeadSpectrum>&)>& ends) {

@@ -1,4 +1,4 @@
-// A spectrum as a table, CSV and JSON.
+// Writes a spectrum as tables, CSV and JSON.
 #pragma once
 
 #include <cstdint>
@@ -11,31 +11,32 @@
 
 namespace linformer::research {
 
-// A spectrum and what it is said about.
+// A spectrum, the names of the model and the text, and the options of the report.
 struct SpectrumReport {
   Spectrum spectrum;
-  std::string model, text;  // names
-  int64_t rank = 0;         // the index whose share is shown for each head
-  double keep = 0.9;        // the share of the sum that k is to keep
+  std::string model, text;  // Names for the reader.
+  int64_t rank = 0;         // The share of the first `rank` singular values is shown for each head.
+  double keep = 0.9;        // The share of the sum that k must keep, 0 to 1.
 };
 
-// A table with a row for each layer, of so many heads, and a column for each head: `cell(layer, head)`. Then come
-// `last_columns`, whose cells are `ends(layer)`.
+// Returns a table with a row for each layer and a column for each head. `heads` has the number of heads of each layer,
+// and `cell(layer, head)` returns the text of a cell. The columns `last_columns` follow with the cells that
+// `ends(layer)` returns.
 std::string table_by_head(const std::vector<size_t>& heads, const std::vector<std::string>& last_columns,
                           const std::function<std::string(size_t, size_t)>& cell,
                           const std::function<std::vector<std::string>(size_t)>& ends);
-// The shortest digits that read back as the same number.
+// Returns the shortest decimal text from which the same number can be read back.
 std::string digits(double value);
 
-// "8 texts of 512 tokens (book.txt)"
+// Returns a description of the texts, such as "8 texts of 512 tokens (book.txt)".
 std::string described_texts(const SpectrumReport& report);
-// "90 % of the sum"
+// Returns `keep` as a text such as "90 % of the sum".
 std::string percent_of_sum(const SpectrumReport& report);
-// Mean over all heads of the k that keeps `keep`.
+// Returns the mean over all heads of the k that keeps the share `keep`.
 double mean_rank(const SpectrumReport& report);
 
 std::string spectrum_text(const SpectrumReport& report);
-// A row for each layer, head and index.
+// Returns CSV with a row for each layer, head and index.
 std::string spectrum_csv(const SpectrumReport& report);
 nlohmann::ordered_json spectrum_json(const SpectrumReport& report);
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Fine-tunes a pretrained sentence encoder on labelled sentences. Its answers about other sentences are training texts
-of the sample (training_data.py).
+"""Fine-tunes a pretrained sentence encoder on labelled sentences. The sample is trained on this teacher's answers for
+other sentences (training_data.py).
 
     python3 teacher.py --model all-MiniLM-L6-v2 --train data/sentences.jsonl --valid data/valid_sentences.jsonl \\
       --out teacher
 
-Needs PyTorch and transformers. MODEL is a folder that transformers reads; OUT gets the fine-tuned model.
+The program needs PyTorch and transformers. --model names a folder that transformers reads, and --out the folder for the
+fine-tuned model.
 """
 
 import argparse
@@ -21,7 +22,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 LABELS = ("negative", "positive")
 MOST_TOKENS = 64
 BATCH = 32
-EPOCHS = 0.5  # training_data.py writes each sentence twice
+EPOCHS = 0.5  # Half of the file suffices, because training_data.py writes each sentence twice.
 RATE = 5e-5
 WARMUP = 0.06
 SEED = 1
@@ -36,7 +37,7 @@ def read(path, tokenizer):
 
 
 def batches(rows, order):
-    """(tokens, mask, labels) of texts of like length."""
+    """Yields batches (tokens, mask, labels) of texts of similar length."""
     found = []
     for start in range(0, len(order), 50 * BATCH):
         part = sorted(order[start:start + 50 * BATCH], key=lambda row: len(rows[row][0]))

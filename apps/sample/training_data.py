@@ -1,28 +1,28 @@
 #!/usr/bin/env python3
-"""Makes the files that the sample is trained and measured with, from IMDB's and SST-2's own.
+"""Makes the files with which the sample is trained and measured, from the files of IMDB and SST-2.
 
     python3 training_data.py --imdb train.jsonl.gz --sst2 FOLDER --out data
     python3 training_data.py --answers answers.jsonl --out data
 
-FOLDER has SST-2's train.tsv, dev.tsv and test.tsv (`sentence`, `label`). Written as JSON lines, fields
-`text` and `label` (0 negative, 1 positive):
+FOLDER has SST-2's train.tsv, dev.tsv and test.tsv (`sentence`, `label`). The first command writes these files of JSON
+lines with the fields `text` and `label` (0 negative, 1 positive):
 
   reviews.jsonl          nine tenths of the reviews
-  unlabelled.jsonl       their sentences of up to 40 words, each with the label of its review
-  composed.jsonl         verdicts of a few words (verdicts.py)
-  valid_composed.jsonl   others of them
-  ends.jsonl             the short first and last sentences of these reviews, with the review's label
-  sentences.jsonl        SST-2's training phrases, each as it is and as people write it
-  negations.jsonl        those of them that negate something in a few words
+  unlabelled.jsonl       sentences of these reviews of up to 40 words, each with the label of its review
+  composed.jsonl         composed verdicts of a few words (verdicts.py)
+  valid_composed.jsonl   composed verdicts for validation
+  ends.jsonl             short first and last sentences of the reviews in reviews.jsonl, with the label of the review
+  sentences.jsonl        SST-2's training phrases, each as it is and with normal spacing, capitals and punctuation
+  negations.jsonl        the phrases of sentences.jsonl that negate something in a few words
   valid_reviews.jsonl    the other reviews
   valid_sentences.jsonl  SST-2's dev sentences as they are
   test_sentences.jsonl   SST-2's test sentences as they are
-  test_written.jsonl     the same as people write them
+  test_written.jsonl     SST-2's test sentences with normal spacing, capitals and punctuation
 
-The second command reads what `linformer classify --json` answered about unlabelled.jsonl, and writes labelled.jsonl:
-the sentences of whose class the teacher (teacher.py) was sure, with its class.
+The second command reads the answers of `linformer classify --json` for unlabelled.jsonl. It writes labelled.jsonl: the
+sentences for which the teacher (teacher.py) was sure of the class, with that class.
 
-No training file has a text of short_sentences.tsv, which are for the test.
+No training file has a text of short_sentences.tsv, because the test uses these.
 """
 
 import argparse
@@ -38,16 +38,16 @@ from verdicts import verdicts
 
 VALID_SHARE = 0.1
 SPLIT_SEED = 1
-# Longer first and last sentences often tell a story instead of a verdict.
+# First and last sentences with more words are left out, because they often tell a story and give no verdict.
 MOST_END_WORDS = 12
 MOST_SENTENCE_WORDS = 40
 COMPOSED = 16_000
 VALID_COMPOSED = 500
 SURE = 0.95
 NEGATION = re.compile(r"\b(not|never|no|nothing|neither|nor|without|hardly|cannot)\b|n't\b", re.IGNORECASE)
-# In longer phrases the negated word rarely decides.
+# Phrases with more words are left out, because the negated word rarely decides their label.
 MOST_NEGATION_WORDS = 7
-# SST-2 is lower case, with spaces around punctuation and inside contractions.
+# SST-2 is in lower case, with spaces around punctuation and inside contractions. These replacements remove the spaces.
 SPACING = (
     (r"-lrb-\s*", "("), (r"\s*-rrb-", ")"), (r"\s+(n't|'(?:s|re|ve|ll|d|m))\b", r"\1"), (r"``\s*", '"'),
     (r"\s*''", '"'), (r"\s+([,.;:!?%)])", r"\1"), (r"([($])\s+", r"\1"), (r"\bi\b(?!\.)", "I"))
@@ -87,7 +87,7 @@ def sentences(text):
 
 
 def plain(text):
-    """The letters alone, by which texts are compared."""
+    """Returns the letters of a text in lower case. Texts count as equal if their letters are equal."""
     return re.sub(r"[^a-z]", "", text.lower())
 
 
@@ -109,10 +109,10 @@ def write_from_sources(args):
         records = [(r["text"], r["label"]) for r in map(json.loads, file)]
     reviews, valid_reviews = split_reviews(records)
     phrases, dev, test = (read_sst2(args.sst2, name) for name in ("train", "dev", "test"))
-    # One training phrase is also a sentence of dev or test.
+    # Training phrases that are also sentences of dev or test are removed. There is one.
     measured = {text for text, _ in dev + test}
     phrases = [(text, label) for text, label in phrases if text not in measured]
-    # The ending says nothing about the class.
+    # The punctuation at the end is random, so that it doesn't show the class.
     source = random.Random(SPLIT_SEED)
     written = [(as_written(text, source.choice((".", ".", "!", ""))), label) for text, label in phrases]
 
@@ -134,7 +134,7 @@ def write_from_sources(args):
 
 
 def write_sure_answers(args):
-    """The sentences of whose class the teacher is sure."""
+    """Writes the sentences for which the teacher is sure of the class."""
     with open(args.answers, encoding="utf-8") as file:
         answers = [json.loads(line) for line in file]
     with open(os.path.join(args.out, "unlabelled.jsonl"), encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""Short verdicts on films, composed of a few words each: the training texts that teach what "not" and "never" mean."""
+"""Composes short verdicts on films. These training texts teach the sample what "not" and "never" mean."""
 
 
 def phrases(text):
@@ -11,7 +11,7 @@ GOOD = ("good great superb wonderful brilliant clever funny charming moving touc
 BAD = ("bad awful terrible boring dull silly stupid slow weak predictable tedious poor horrible lame annoying dreadful "
        "pointless flat confusing ridiculous forgettable disappointing unfunny messy clumsy lifeless shallow dumb "
        "cheap unconvincing").split()
-# Mild criticism, which "not" and "never" turn into praise.
+# Words of mild criticism, which "not" and "never" turn into praise.
 MILD = "boring dull bad silly slow predictable tedious disappointing annoying flat".split()
 FILMS = "film movie picture story comedy drama thriller".split()
 PARTS = "film movie story plot acting cast script ending music dialogue directing beginning".split()
@@ -47,7 +47,7 @@ penny on it; Not worth the ticket; Not worth your time; It isn't worth seeing; I
 They should be ashamed
 """)
 
-# What people say that they didn't feel, and what they couldn't stop doing.
+# The parts of phrases about feelings ("you won't be bored") and about things that one couldn't stop doing.
 FEELINGS = phrases("disappointed; bored; sorry; annoyed; let down; sleepy")
 NOT_FELT = phrases("""
 you won't be; you will not be; I was not; I wasn't; we were not; we weren't; nobody was; nobody will be; I was never;
@@ -60,7 +60,7 @@ DONE = "laughing crying clapping cheering watching singing grinning smiling".spl
 
 
 def compose(source):
-    """(text, label) of one verdict."""
+    """Returns a random verdict as (text, label)."""
     one = source.choice
     label = source.randrange(2)
     word, second, third = source.sample(GOOD if label else BAD, 3)
@@ -116,7 +116,7 @@ def compose(source):
 
 
 def verdicts(source, count):
-    """`count` different verdicts, of which about half are good."""
+    """Returns `count` different verdicts as (text, label). About half of them are good."""
     found = {}
     while len(found) < count:
         text, label = compose(source)

@@ -1,4 +1,4 @@
-"""A linear model on the same texts, to compare a Linformer with: TF-IDF of words and logistic regression."""
+"""Trains a linear model on the same texts as a Linformer, for comparison: TF-IDF of words and logistic regression."""
 
 import math
 import re
@@ -8,19 +8,19 @@ import torch
 from torch.nn import functional as F
 
 WORD = re.compile(r"\w+|[^\w\s]")
-MOST_TERMS = 200_000  # the most frequent ones
-PENALTY = 1e-5  # on squared weights, beside the mean loss of a record
-STEPS = 60  # of L-BFGS, after which accuracy changes little
+MOST_TERMS = 200_000  # Only the most frequent terms are kept.
+PENALTY = 1e-5  # The factor of the squared weights, which are added to the mean loss.
+STEPS = 60  # The steps of L-BFGS. Further steps change the accuracy little.
 
 
 def terms(text):
-    """Words, punctuation marks and pairs of neighbours, in lower case."""
+    """Returns the words and punctuation marks of a text and the pairs of neighbours, in lower case."""
     words = WORD.findall(text.lower())
     return words + [f"{first} {second}" for first, second in zip(words, words[1:])]
 
 
 def weigh(texts, columns, idf):
-    """TF-IDF of each text, divided by its length, as a sparse matrix with a row for each text."""
+    """Returns a sparse matrix with a row for each text: its TF-IDF vector, divided by the length of the vector."""
     rows, indices, values = [], [], []
     for row, text in enumerate(texts):
         counts = Counter(columns[term] for term in terms(text) if term in columns)
@@ -35,7 +35,7 @@ def weigh(texts, columns, idf):
 
 
 def linear_accuracy(training, validation_files, classes):
-    """Trains on (texts, labels), and returns the mean over the files' (texts, labels) of the share of right answers."""
+    """Trains on (texts, labels), and returns the mean of the accuracies on the files, each given as (texts, labels)."""
     texts, labels = training
     frequency = Counter(term for text in texts for term in set(terms(text)))
     kept = frequency.most_common(MOST_TERMS)

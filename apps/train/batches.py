@@ -1,4 +1,4 @@
-"""Batches of texts of like length, and the random changes that a training text goes through."""
+"""Makes batches of texts of similar length, and changes training texts at random."""
 
 import numpy
 import torch
@@ -6,7 +6,7 @@ import torch
 from bpe import frame
 from linformer_model import PAD
 
-# Texts are sorted by length within groups of this many batches: little padding, yet random batches.
+# Texts are sorted by length within groups of this many batches. So there is little padding, but batches stay random.
 BATCHES_PER_SORT = 40
 
 
@@ -18,8 +18,10 @@ def pad_batch(sequences):
 
 
 def group_by_length(lengths, order, batch_tokens, batch_texts=None):
-    """Splits order (indices, sorted by length) into batches of at most batch_tokens, pads included,
-    and batch_texts."""
+    """Splits `order` (indices, sorted by length) into batches.
+
+    A batch has at most `batch_tokens` tokens, pads included, and at most `batch_texts` texts.
+    """
     batches, current, longest = [], [], 0
     for index in order:
         longest_then = max(longest, lengths[index])
@@ -41,10 +43,10 @@ def evaluation_batches(sequences, batch_tokens):
 
 
 class TrainingBatches:
-    """One epoch at a time: texts drawn, cropped, thinned and masked at random, then batched.
+    """Makes the batches of each epoch. Texts are drawn, cropped, thinned and masked at random.
 
-    texts has the records of all files in turn; sizes and shares are each file's number of records and the
-    share of them in an epoch.
+    `texts` has the records of all files one after the other. `sizes` are the files' numbers of records, and `shares`
+    the shares of them in an epoch.
     """
 
     def __init__(self, texts, classes, sizes, shares, max_tokens, batch_tokens, batch_texts, noise, mask_id,
@@ -76,7 +78,7 @@ class TrainingBatches:
                 for batch in batches]
 
     def draw(self):
-        """Indices of this epoch's texts."""
+        """Returns the indices of this epoch's texts."""
         parts, start = [], 0
         for size, share in zip(self.sizes, self.shares):
             whole, rest = divmod(max(1, round(size * share)), size)
@@ -95,7 +97,7 @@ class TrainingBatches:
         return frame(text, None if pair is None else self.thin(pair), self.max_tokens)
 
     def crop(self, text):
-        """A random window of at least noise.crop of the text."""
+        """Returns a random window of the text, which has at least the share noise.crop of its tokens."""
         shortest = int(numpy.ceil(len(text) * self.noise.crop))
         if shortest >= len(text):
             return text
@@ -104,7 +106,7 @@ class TrainingBatches:
         return text[start:start + length]
 
     def thin(self, text):
-        """Some tokens left out, which also shifts the rest; some replaced by <mask>."""
+        """Removes some tokens, which shifts those behind them, and replaces some by <mask>."""
         if self.noise.drop:
             text = text[self.random.rand(len(text)) >= self.noise.drop]
         if self.noise.mask:

@@ -3,8 +3,8 @@
 
     blend.py FIRST SECOND --share 0.7 --half --out DIR
 
-Every weight is (1 - share) times FIRST's and share times SECOND's. Such a model keeps more of what the first
-one knew and the second one forgot; choose the share on validation records (train.py --eval)."""
+Every weight is (1 - share) times FIRST's plus share times SECOND's. The mixed model keeps more of what the first model
+has learned and the second has forgotten. Choose the share with validation records (train.py --eval)."""
 
 import argparse
 import dataclasses
@@ -21,9 +21,9 @@ def parse_arguments(argv):
                            formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("first", metavar="FIRST", help="folder of the model that training started from")
     parser.add_argument("second", metavar="SECOND", help="folder of the trained model")
-    parser.add_argument("--share", type=share, default=0.5, metavar="S", help="of SECOND (0.5)")
+    parser.add_argument("--share", type=share, default=0.5, metavar="S", help="share of SECOND (0.5)")
     parser.add_argument("--half", action="store_true", help="store half precision")
-    parser.add_argument("--out", required=True, metavar="DIR", help="where the mixed model will be")
+    parser.add_argument("--out", required=True, metavar="DIR", help="folder for the mixed model")
     return parser.parse_args(argv)
 
 
@@ -39,7 +39,7 @@ def blend(args):
     for name in bpe.FILES:
         one, two = (os.path.join(folder, name) for folder in (args.first, args.second))
         if not os.path.exists(one) or not os.path.exists(two) or not filecmp.cmp(one, two, shallow=False):
-            raise UserError(f"{one} and {two} must be there and equal")
+            raise UserError(f"{one} and {two} must exist and be equal")
     with torch.no_grad():
         for kept, trained in zip(first.parameters(), second.parameters()):
             kept.lerp_(trained, args.share)

@@ -1,4 +1,4 @@
-"""Byte-level BPE in RoBERTa's Hugging Face layout: ids of vocab.json are the model's ids."""
+"""Byte-level BPE in the layout of Hugging Face's RoBERTa. The ids in vocab.json are the model's ids."""
 
 import json
 import os
@@ -11,12 +11,12 @@ from linformer_model import BOS, EOS
 SPECIAL_TOKENS = ("<s>", "<pad>", "</s>", "<unk>")
 MASK_TOKEN = "<mask>"
 FILES = ("vocab.json", "merges.txt")
-# 256 byte symbols and the five special tokens.
+# The 256 byte symbols and the five special tokens.
 SMALLEST_VOCABULARY = 261
 
 
 class TextEncoder:
-    """Texts to token ids. Special tokens inside a text are read as plain characters."""
+    """Turns texts into token ids. Special tokens inside a text are read as plain characters."""
 
     def __init__(self, vocabulary, merges):
         from tokenizers import Tokenizer, models, pre_tokenizers
@@ -28,7 +28,7 @@ class TextEncoder:
         self.tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
 
     def encode(self, records):
-        """Token ids of each record without special tokens: a list of (text, pair or None)."""
+        """Returns (text, pair or None) for each record, both as token ids without special tokens."""
         def ids(texts):
             encodings = self.tokenizer.encode_batch(texts, add_special_tokens=False)
             return [numpy.array(e.ids, dtype=numpy.int32) for e in encodings]
@@ -48,7 +48,7 @@ class TextEncoder:
 
 
 def frame(text, pair, max_tokens):
-    """<s> text </s>, or <s> text </s> </s> pair </s>, cut at the end to max_tokens."""
+    """Returns <s> text </s>, or <s> text </s> </s> pair </s>, with the texts truncated so that max_tokens suffice."""
     if pair is None:
         parts = ([BOS], text[:max_tokens - 2], [EOS])
     else:
@@ -58,7 +58,7 @@ def frame(text, pair, max_tokens):
 
 
 def pair_rooms(text_length, pair_length, room):
-    """Cuts the longer of the two first, then both alike."""
+    """Returns the lengths of both texts after truncation. The longer text is truncated first, then both alike."""
     if text_length + pair_length <= room:
         return text_length, pair_length
     half = room // 2
@@ -87,7 +87,7 @@ def learn(records, vocab_size):
     state = json.loads(tokenizer.to_str())["model"]
     vocabulary = state["vocab"]
     vocabulary[MASK_TOKEN] = len(vocabulary)
-    # Older tokenizers write a merge as one string, newer ones as a pair.
+    # Older versions of tokenizers write a merge as one string, newer versions as a pair.
     merges = [tuple(merge.split(" ")) if isinstance(merge, str) else tuple(merge)
               for merge in state["merges"]]
     return TextEncoder(vocabulary, merges)
@@ -108,7 +108,7 @@ def load(folder):
     check(vocabulary, merges, folder)
     try:
         return TextEncoder(vocabulary, merges)
-    except Exception as error:  # the library raises plain Exception for merges outside the vocabulary
+    except Exception as error:  # The library raises a plain Exception if a merge is outside the vocabulary.
         raise UserError(f"{folder}: {error}") from error
 
 

@@ -1,4 +1,4 @@
-"""fairseq checkpoint files: writing, and reading back without running code that a file names."""
+"""Writes fairseq checkpoint files, and reads them without running code that a file names."""
 
 import collections
 import dataclasses
@@ -18,16 +18,16 @@ PREFIX = "encoder.sentence_encoder."
 ALLOWED_GLOBALS = {
     "argparse Namespace", "collections OrderedDict", "torch._utils _rebuild_tensor_v2",
     "torch FloatStorage", "torch HalfStorage", "torch LongStorage"}
-# Ways to name a global that torch.save with its usual protocol does not use.
+# Opcodes that name a global and that torch.save does not write with its usual protocol.
 INDIRECT_GLOBALS = {"STACK_GLOBAL", "INST", "EXT1", "EXT2", "EXT4"}
 
 
 def save(model, config, labels, encoder, folder, half, progress):
-    """Writes the checkpoint last, and by renaming, so a broken run leaves no half-written one."""
+    """Saves the model. The checkpoint is written last and renamed, so that a broken run leaves no partial file."""
     state = collections.OrderedDict()
     copies = {}
     for name, tensor in model.state_dict().items():
-        # One copy for all names of a shared tensor: they then share storage in the file too.
+        # All names of a shared tensor refer to one copy, so that they share storage in the file too.
         key = (tensor.data_ptr(), tuple(tensor.shape))
         if key not in copies:
             narrowed = tensor.half() if half and tensor.is_floating_point() else tensor
@@ -59,10 +59,10 @@ def save(model, config, labels, encoder, folder, half, progress):
 
 
 def refuse_code(path):
-    """Unpickling runs what a file names, so only tensors and plain containers may be named.
+    """Raises UnpicklingError if a file names anything except tensors and plain containers.
 
-    torch.load(weights_only=True) does not know argparse.Namespace, and PyTorch 1.13.0 ignores its
-    pickle_module argument, hence a look at the opcodes before loading.
+    Unpickling calls the functions that a file names. torch.load(weights_only=True) does not know argparse.Namespace,
+    and PyTorch 1.13.0 ignores its pickle_module argument, so the opcodes are checked before loading.
     """
     with zipfile.ZipFile(path) as archive:
         for entry in archive.infolist():
@@ -76,9 +76,9 @@ def refuse_code(path):
 
 
 def load(folder, **changes):
-    """(model in evaluation mode and float32, config, labels) of a folder that save() wrote.
+    """Reads a folder that save() wrote. Returns (model, config, labels), with the model in evaluation mode and float32.
 
-    changes: values of the config that training may change, as dropout.
+    `changes` are values of the config that training may change, such as dropout.
     """
     path = os.path.join(folder, CHECKPOINT_NAME)
     labels_path = os.path.join(folder, LABELS_NAME)
@@ -89,7 +89,7 @@ def load(folder, **changes):
             labels = file.read().splitlines()
     except FileNotFoundError as error:
         raise UserError(f"{error.filename}: no such file") from error
-    except Exception as error:  # a damaged file fails in many ways inside torch.load
+    except Exception as error:  # torch.load raises many kinds of errors for a damaged file.
         raise UserError(f"{path}: cannot be read ({first_line(error)})") from error
     try:
         state = content["model"]
@@ -106,7 +106,7 @@ def load(folder, **changes):
 
 
 def config_of(state, arguments):
-    """Sizes come from the tensors; what they do not show, from fairseq's arguments."""
+    """Returns the config. Sizes come from the tensors, and other values from fairseq's arguments."""
     vocab_size, d_model = state[PREFIX + "embed_tokens.weight"].shape
     k, max_tokens = state[PREFIX + "layers.0.self_attn.compress_k.weight"].shape
     return ModelConfig(

@@ -1,4 +1,4 @@
-"""What a model is made of, and how fairseq writes it down."""
+"""The sizes and settings of a model, and fairseq's arguments for them."""
 
 import argparse
 from dataclasses import dataclass
@@ -6,12 +6,12 @@ from dataclasses import dataclass
 SHARING_MODES = ("none", "kv", "layer", "layer_kv")
 
 
-# Larger models are mistyped sizes: this program is for small ones.
+# This program is for small models. If a model is larger, a size was probably mistyped.
 MOST_PARAMETERS = 2 * 10 ** 9
 
 
 class UserError(Exception):
-    """Something that the user can put right: shown as one line, exit status 2."""
+    """An error that the user can correct. It is shown as one line, and the exit status is 2."""
 
 
 @dataclass
@@ -51,20 +51,20 @@ class ModelConfig:
                             f"more than {MOST_PARAMETERS}")
         ratio = self.max_tokens // self.k
         if self.max_tokens // ratio != self.k:
-            # fairseq stores the ratio, so only these values of k can be written.
+            # fairseq stores the ratio as a whole number, so other values of k can't be written.
             raise UserError(
                 f"--k {self.k} is not --max-tokens divided by a whole number; the nearest are "
                 f"{self.max_tokens // (ratio + 1)} and {self.max_tokens // ratio}")
 
     def parameters(self):
-        """All that grows with the sizes; biases and norms are left out."""
+        """Returns the number of parameters without biases and norms."""
         compressions = (1 if self.shares_layers else self.layers) * (1 if self.shares_key_value else 2)
         return (self.d_model * (self.vocab_size + self.max_tokens)
                 + self.layers * self.d_model * (4 * self.d_model + 2 * self.ffn)
                 + compressions * self.k * self.max_tokens)
 
     def to_namespace(self):
-        """fairseq's arguments of arch linformer_roberta for this model."""
+        """Returns fairseq's arguments of the architecture linformer_roberta for this model."""
         return argparse.Namespace(
             arch="linformer_roberta", task="sentence_prediction", criterion="sentence_prediction",
             num_classes=self.classes, classification_head_name="sentence_classification_head",

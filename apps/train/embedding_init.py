@@ -1,21 +1,21 @@
-"""Token vectors to start from, learned from the training texts without their labels.
+"""Learns first token vectors from the training texts, without their labels.
 
-Latent semantic analysis: tokens that occur in the same texts get vectors of like direction, so a
-classifier of few texts also learns about the tokens that it saw rarely.
+The method is latent semantic analysis: tokens that occur in the same texts get vectors of similar direction. So a
+classifier that is trained on few texts also learns about rare tokens.
 """
 
 import numpy
 
-# Rounds of subspace iteration: the leading directions are all that matters here.
+# Rounds of subspace iteration. Few rounds suffice, because only the leading directions are needed.
 ROUNDS = 6
-# Texts are taken in pieces of this many tokens: a long text says several things.
+# Texts are divided into pieces of this many tokens, because a long text may have several topics.
 PIECE_TOKENS = 128
-# The matrix of tokens by tokens is dense: 1 GiB of float32 for this many.
+# The matrix of tokens by tokens is dense. With this many tokens it takes 1 GiB of float32.
 MOST_TOKENS = 16384
 
 
 def token_vectors(texts, vocab_size, width, seed):
-    """[vocab_size, width] float32; components are about 1, and 0 for unseen or rarest tokens."""
+    """Returns [vocab_size, width] float32. Components are about 1, and 0 for tokens that are unseen or too rare."""
     pieces = [numpy.unique(ids[start:start + PIECE_TOKENS])
               for text in texts for ids in text if ids is not None
               for start in range(0, len(ids), PIECE_TOKENS)]
@@ -38,13 +38,13 @@ def token_vectors(texts, vocab_size, width, seed):
 
 
 def cooccurrence(pieces, rarity):
-    """[tokens, tokens]: how much two tokens share pieces, 1 on the diagonal."""
+    """Returns a matrix [tokens, tokens] of how often two tokens occur in the same pieces, with 1 on the diagonal."""
     gram = numpy.zeros((len(rarity), len(rarity)), dtype=numpy.float32)
     for piece in pieces:
         row = rarity[piece]
         row /= max(1e-6, numpy.linalg.norm(row))
         gram[numpy.ix_(piece, piece)] += numpy.outer(row, row)
-    # Divided by how often both tokens occur, so that frequent tokens do not own the directions.
+    # Elements are divided by the frequencies of both tokens, so that frequent tokens do not dominate the directions.
     scale = 1.0 / numpy.sqrt(numpy.maximum(numpy.diag(gram), 1e-6))
     gram *= scale[:, None]
     gram *= scale[None, :]
@@ -56,5 +56,5 @@ def leading_directions(gram, count, seed):
     for _ in range(ROUNDS):
         basis, _ = numpy.linalg.qr(gram @ basis)
     values, rotation = numpy.linalg.eigh(basis.T @ gram @ basis)
-    # The fourth root evens out the directions: the first few would outweigh all others.
+    # The fourth root balances the directions. Otherwise the first few would dominate.
     return basis @ (rotation * numpy.maximum(values, 0.0) ** 0.25)

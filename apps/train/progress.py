@@ -1,4 +1,4 @@
-"""Progress on stderr: a bar with rate and time left on a terminal, otherwise a plain line now and then."""
+"""Shows progress on stderr: a bar with rate and remaining time on a terminal, otherwise a plain line now and then."""
 
 import sys
 import time
@@ -8,7 +8,7 @@ REDRAW_SECONDS = 0.2
 
 
 class Progress:
-    """How far the work is. `unit` names its steps; `interval`: so many of them lie between two plain lines."""
+    """Shows how much work is done. `unit` names its steps. Without a terminal, it prints every `interval` steps."""
 
     def __init__(self, total, unit, interval, quiet):
         self.total = total
@@ -38,7 +38,7 @@ class Progress:
             print(f"\r\033[K[{bar}] {status}", end="", file=sys.stderr, flush=True)
 
     def line(self, text):
-        """Prints a line in the place of the bar."""
+        """Prints a line and removes the bar."""
         if self.quiet:
             return
         self.clear()

@@ -1,4 +1,4 @@
-"""Labelled text files: JSON lines, CSV, TSV and fastText's lines, each also gzipped."""
+"""Reads labelled text files: JSON lines, CSV, TSV and fastText's lines, each also gzipped."""
 
 import csv
 import gzip
@@ -14,7 +14,7 @@ Record = namedtuple("Record", "text pair label")
 
 
 def read_records(path, text_field, pair_field, label_field):
-    """All records of a file in order; label is the string that the file shows."""
+    """Returns all records of a file in their order. A label is the string in the file."""
     name = str(path)
     stem = name[:-3] if name.endswith(".gz") else name
     rows = {"jsonl": json_rows, "json": json_rows, "csv": table_rows, "tsv": table_rows, "txt": fasttext_rows}.get(
@@ -24,7 +24,7 @@ def read_records(path, text_field, pair_field, label_field):
     records = []
     try:
         opener = gzip.open if name.endswith(".gz") else open
-        # utf-8-sig: a byte order mark, as spreadsheets write it, is no part of the first field.
+        # utf-8-sig removes the byte order mark that spreadsheets write. It is not a part of the first field.
         with opener(path, "rt", encoding="utf-8-sig", newline="") as lines:
             for line_number, row in rows(name, stem, lines):
                 where = f"{name}:{line_number}"
@@ -78,7 +78,7 @@ def table_rows(name, stem, lines):
 
 
 def fasttext_rows(name, _stem, lines):
-    """Lines "__label__NAME text", as fastText trains on; their fields are called label and text."""
+    """Yields the rows of a file for fastText, with lines "__label__NAME text". The fields are called label and text."""
     for line_number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -86,7 +86,7 @@ def fasttext_rows(name, _stem, lines):
         if not label.startswith("__label__") or label == "__label__":
             raise UserError(f"{name}:{line_number}: no label: a line of a .txt file is \"__label__NAME text\"")
         if text.startswith("__label__"):
-            raise UserError(f"{name}:{line_number}: several labels, and a text has one here")
+            raise UserError(f"{name}:{line_number}: several labels: give each text one label")
         yield line_number, {"label": label[len("__label__"):], "text": text.strip()}
 
 
@@ -119,7 +119,7 @@ def require(where, row, field):
 
 
 def label_order(records):
-    """Distinct labels; numbers by value, names by alphabet."""
+    """Returns the different labels. Numbers are ordered by value, other labels by alphabet."""
     found = {record.label for record in records}
     if all(re.fullmatch("-?[0-9]+", label) for label in found):
         return sorted(found, key=int)
@@ -127,7 +127,7 @@ def label_order(records):
 
 
 def label_ids(records, labels, path):
-    """Each record's class. A label is a name of the model, or else a class number."""
+    """Returns the class of each record. A label is the name of a class in the model, or the number of a class."""
     numbers = {str(index): index for index in range(len(labels))}
     numbers.update({label: index for index, label in enumerate(labels)})
     ids = []

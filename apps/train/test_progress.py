@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Quick test of the progress line, which needs neither torch nor tokenizers. Run: python3 test_progress.py"""
+"""A quick test of the progress line. It needs neither torch nor tokenizers. Run it with: python3 test_progress.py"""
 
 import contextlib
 import io
@@ -16,11 +16,11 @@ import progress
 
 class ProgressTest(unittest.TestCase):
     def on_terminal(self, work):
-        """What `work` writes to stderr where that is a pseudo terminal."""
+        """Calls `work` with a pseudo terminal as stderr, and returns what it writes there."""
         controller, terminal = pty.openpty()
         with open(terminal, "w", encoding="utf-8") as stream, mock.patch.object(sys, "stderr", stream):
             work()
-        # A terminal hands out what was written in parts. After the last one, reading is an error or gives nothing.
+        # A read may return only a part of what was written. After the last part, it fails or returns nothing.
         shown = b""
         try:
             while part := os.read(controller, 1 << 16):

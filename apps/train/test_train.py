@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Quick test of the training program on texts made up here. Run: python3 test_train.py"""
+"""A quick test of the training program with made-up texts. Run it with: python3 test_train.py"""
 
 import contextlib
 import gzip
@@ -38,7 +38,7 @@ SIZES = ["--vocab-size", "300", "--max-tokens", "48", "--k", "12", "--d-model", 
 
 
 def made_up_records(count, seed):
-    """Texts of 1 to 60 words whose class shows in some of the words."""
+    """Yields texts of 1 to 60 words. Some of the words show the class of the text."""
     source = random.Random(seed)
     words = ["stone", "river", "cloud", "window", "seven", "naïve", "über"]
     signs = (["warm", "bright", "gentle"], ["cold", "dark", "harsh"])
@@ -58,7 +58,7 @@ def write_jsonl(path, records):
 
 
 def run(*arguments):
-    """(exit status, stdout, stderr) of the program."""
+    """Runs the program and returns (exit status, stdout, stderr)."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         status = train.main(list(arguments))
@@ -179,7 +179,7 @@ class TrainTest(unittest.TestCase):
         each = result["valid_accuracies"]
         self.assertEqual(list(each), [others, self.data])
         self.assertAlmostEqual(result["valid_accuracy"], sum(each.values()) / 2)
-        # Accuracy of the saved model: a mean over records would weigh the larger file more.
+        # Each file counts the same: a mean over all records would give the larger file more weight.
         for path, accuracy in each.items():
             printed = run("--eval", path, "--out", self.path("several"), "--json")[1]
             self.assertEqual(json.loads(printed)["eval"]["accuracy"], accuracy)
@@ -232,7 +232,7 @@ class TrainTest(unittest.TestCase):
         self.assertEqual((status, err.count("\n")), (2, 1), err)
         self.assertIn("'snow', the model knows wet, dry", err)
         self.assertFalse(os.path.exists(self.path("none")))
-        # A rate of next to nothing shows that it starts where the first model ended.
+        # With a learning rate near zero, the result shows that training starts from the first model.
         status, _, err = run("--init", first, "--train", numbered, "--epochs", "1", "--lr", "1e-9",
                              "--dropout", "0.3", "--out", self.path("second"))
         self.assertEqual(status, 0, err)
@@ -262,7 +262,7 @@ class TrainTest(unittest.TestCase):
         other = self.train("--epochs", "1", "--label-names", "wet,dry", out="other")
         os.remove(os.path.join(self.path("second"), "merges.txt"))
         for wrong, what in ((other, "differ in sizes or labels"), (self.path("absent"), "no such file"),
-                            (self.path("second"), "must be there and equal")):
+                            (self.path("second"), "must exist and be equal")):
             err = io.StringIO()
             with contextlib.redirect_stderr(err):
                 self.assertEqual(blend.main([first, wrong, "--out", self.path("bad")]), 2)
@@ -399,7 +399,7 @@ class TrainTest(unittest.TestCase):
         self.assertGreater(accuracy, 0.9)
         wrong = (texts[200:], [1 - label for label in labels[200:]])
         self.assertAlmostEqual(linear_accuracy((texts[:200], labels[:200]), [held, wrong], 2), 0.5)
-        # A model that has seen 20 steps at a tiny rate has learned nothing, which the program says.
+        # After a few steps at a tiny learning rate the model has learned nothing, and the program says so.
         status, printed, err = run("--train", self.data, "--out", self.path("model"), *SIZES, "--epochs", "1",
                                    "--lr", "1e-9")
         self.assertEqual(status, 0, err)

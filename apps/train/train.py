@@ -12,21 +12,21 @@ from config import SHARING_MODES, ModelConfig, UserError, option
 
 MOST_THREADS = 256
 MOST_REPEATS = 100
-# What --init takes from another model. Without it: the defaults, where None is worked out later.
+# The options that --init takes from another model, with their defaults without --init. None is computed later.
 STARTS = {
     "label_names": None, "vocab_size": 8000, "tokenizer": None, "max_tokens": 512, "sharing": "layer_kv",
     "k": None, "d_model": 128, "layers": 2, "heads": 4, "ffn": None, "compress_init": "strides",
     "embed_init": "cooccurrence"}
 
 EXAMPLES = """examples:
-  # learn a vocabulary and a classifier, keeping a tenth of the records for validation
+  # learn a vocabulary and a classifier, and hold out a tenth of the records for validation
   train.py --train reviews.jsonl.gz --out model
 
   # sentence pairs from a table, one projection for the whole model, stored in half precision
   train.py --train pairs.tsv --valid dev.tsv --field sentence1 --pair sentence2 \\
            --sharing layer_kv --max-tokens 256 --k 64 --half --out pairs-model
 
-  # go on from a saved model, on reviews and half of the sentences in each epoch
+  # continue with a saved model, on reviews and half of the sentences in each epoch
   train.py --init model --train reviews.jsonl.gz --train sentences.jsonl --train-shares 1,0.5 --out second
 
   # accuracy of the saved model, and its logits in file order
@@ -50,11 +50,11 @@ def parse_arguments(argv):
     data.add_argument("--train", metavar="FILE", action="append",
                       help="labelled records to learn from; may be repeated")
     data.add_argument("--train-shares", type=shares, metavar="S,S,...",
-                      help="share of each --train file's records to draw anew for each epoch; 2.5: each "
-                           "twice and half of them once more (1 each)")
+                      help="share of each --train file's records that are drawn at random in each epoch; 2.5 "
+                           "takes all records twice and half of them a third time (1 for each file)")
     data.add_argument("--valid", metavar="FILE", action="append",
-                      help="labelled records that choose the best epoch; may be repeated: the mean of the "
-                           "files' accuracies chooses")
+                      help="labelled records that select the best epoch; may be repeated: the mean of the "
+                           "files' accuracies counts")
     data.add_argument("--valid-split", type=share, default=0.1, metavar="SHARE",
                       help="without --valid: share of the training records to hold out (0.1)")
     data.add_argument("--eval", metavar="FILE", help="print the accuracy of the checkpoint in OUT on FILE")
@@ -64,14 +64,14 @@ def parse_arguments(argv):
     data.add_argument("--label", default="label", metavar="NAME", help="field with the label (label)")
     data.add_argument("--label-names", metavar="A,B,...",
                       help="names to store for the labels, in the order of the labels in the file")
-    data.add_argument("--out", required=True, metavar="DIR", help="where the model is, or will be")
+    data.add_argument("--out", required=True, metavar="DIR", help="folder of the saved model, or for the new one")
 
     text = parser.add_argument_group("tokens")
     text.add_argument("--vocab-size", type=int, metavar="V",
                       help="byte-level BPE tokens to learn (8000)")
     text.add_argument("--tokenizer", metavar="DIR", help="use the vocab.json and merges.txt of DIR instead")
     text.add_argument("--max-tokens", type=int, metavar="N",
-                      help="longest text, special tokens included (512); the rest is cut off")
+                      help="longest text, special tokens included (512); longer texts are truncated")
 
     model = parser.add_argument_group("model")
     model.add_argument("--init", metavar="DIR",
@@ -79,10 +79,10 @@ def parse_arguments(argv):
     model.add_argument("--sharing", choices=SHARING_MODES,
                        help="projections shared by keys and values, by layers, or both (layer_kv)")
     model.add_argument("--k", type=int, metavar="K", help="compressed length (N / 4)")
-    model.add_argument("--d-model", type=int, metavar="D", help="(128)")
-    model.add_argument("--layers", type=int, metavar="L", help="(2)")
-    model.add_argument("--heads", type=int, metavar="H", help="(4)")
-    model.add_argument("--ffn", type=int, metavar="F", help="(4 D)")
+    model.add_argument("--d-model", type=int, metavar="D", help="width of the model (128)")
+    model.add_argument("--layers", type=int, metavar="L", help="number of layers (2)")
+    model.add_argument("--heads", type=int, metavar="H", help="number of attention heads (4)")
+    model.add_argument("--ffn", type=int, metavar="F", help="width of the feed-forward networks (4 D)")
     model.add_argument("--compress-init", choices=("blocks", "strides", "random"),
                        help="first values of the projections: means of neighbouring tokens, means of "
                             "every k-th token, or noise (strides)")
@@ -92,18 +92,19 @@ def parse_arguments(argv):
     model.add_argument("--half", action="store_true", help="store half precision")
 
     fit = parser.add_argument_group("training")
-    fit.add_argument("--epochs", type=int, default=20, metavar="E", help="(20)")
+    fit.add_argument("--epochs", type=int, default=20, metavar="E", help="number of epochs (20)")
     fit.add_argument("--patience", type=int, default=5, metavar="E",
                      help="stop after this many epochs without improvement (5)")
-    fit.add_argument("--lr", type=positive, default=1e-3, metavar="RATE", help="(0.001)")
-    fit.add_argument("--warmup", type=share, default=0.06, metavar="SHARE", help="(0.06)")
+    fit.add_argument("--lr", type=positive, default=1e-3, metavar="RATE", help="largest learning rate (0.001)")
+    fit.add_argument("--warmup", type=share, default=0.06, metavar="SHARE",
+                     help="share of the run in which the learning rate rises (0.06)")
     fit.add_argument("--batch-tokens", type=int, default=8192, metavar="T",
                      help="tokens in a batch, padding included (8192)")
     fit.add_argument("--batch-texts", type=int, default=None, metavar="T",
                      help="texts in a training batch at most (no limit)")
-    fit.add_argument("--dropout", type=share, default=0.1, metavar="P", help="(0.1)")
+    fit.add_argument("--dropout", type=share, default=0.1, metavar="P", help="dropout in the encoder (0.1)")
     fit.add_argument("--pooler-dropout", type=share, default=0.1, metavar="P",
-                     help="before both layers of the head (0.1)")
+                     help="dropout before both layers of the head (0.1)")
     fit.add_argument("--token-mask", type=share, default=0.0, metavar="P",
                      help="replace training tokens by <mask> (0)")
     fit.add_argument("--token-drop", type=share, default=0.0, metavar="P",
@@ -111,22 +112,22 @@ def parse_arguments(argv):
     fit.add_argument("--crop", type=positive, default=1.0, metavar="SHARE",
                      help="train on random windows of at least this share of a text (1: whole texts)")
     fit.add_argument("--noise-from", type=int, default=1, metavar="TOKENS",
-                     help="leave shorter texts out of mask, drop and crop (1: none)")
-    fit.add_argument("--weight-decay", type=not_negative, default=0.01, metavar="W", help="(0.01)")
-    fit.add_argument("--label-smoothing", type=share, default=0.0, metavar="S", help="(0)")
-    fit.add_argument("--clip-norm", type=positive, default=1.0, metavar="C", help="(1)")
+                     help="don't mask, drop or crop texts of fewer tokens (1: change all texts)")
+    fit.add_argument("--weight-decay", type=not_negative, default=0.01, metavar="W", help="weight decay (0.01)")
+    fit.add_argument("--label-smoothing", type=share, default=0.0, metavar="S", help="label smoothing (0)")
+    fit.add_argument("--clip-norm", type=positive, default=1.0, metavar="C", help="largest norm of the gradients (1)")
     fit.add_argument("--average", type=share, default=0.0, metavar="DECAY",
                      help="keep a running average of the weights and save that, such as 0.998 (0: off)")
-    fit.add_argument("--seed", type=int, default=1, metavar="S", help="(1)")
+    fit.add_argument("--seed", type=int, default=1, metavar="S", help="random seed (1)")
 
     run = parser.add_argument_group("run")
-    run.add_argument("--threads", type=int, default=1, metavar="T", help="(1)")
+    run.add_argument("--threads", type=int, default=1, metavar="T", help="number of threads (1)")
     run.add_argument("--log-interval", type=int, default=100, metavar="STEPS",
-                     help="steps between lines when stderr is no terminal (100)")
+                     help="steps between lines if stderr is not a terminal (100)")
     said = run.add_mutually_exclusive_group()
     said.add_argument("--quiet", action="store_true", help="no progress on stderr, only errors")
     said.add_argument("--verbose", action="store_true",
-                      help="the model's sizes too, and each epoch's steps and learning rate")
+                      help="also print the model's sizes, and each epoch's steps and learning rate")
     run.add_argument("--json", action="store_true", help="print results as JSON")
     args = parser.parse_args(argv)
     check_arguments(args)
@@ -222,7 +223,7 @@ def run_training(args):
         torch.manual_seed(args.seed)
     else:
         model, config, labels, encoder, texts = new_model(args, records, found)
-    # Every label is known before the folder is made.
+    # All labels are checked before the folder is made.
     classes = [label for part, path in zip(files, args.train) for label in label_ids(part, found, path)]
     valid_classes = [label_ids(part, found, path) for part, path in zip(valid_files, valid_paths)]
     make_folder(args.out)
@@ -263,7 +264,7 @@ def plain_texts(records):
 
 
 def new_model(args, records, found):
-    """(model, config, labels, encoder, texts as token ids) of a model that knows nothing yet."""
+    """Makes an untrained model. Returns (model, config, labels, encoder, texts as token ids)."""
     import torch
     import bpe
     from embedding_init import token_vectors
@@ -344,7 +345,7 @@ def run_evaluation(args):
 
 def run(argv):
     args = parse_arguments(argv)
-    # The tokenizer's thread pool reads this when it starts.
+    # The thread pool of the tokenizers library reads this variable when it starts.
     os.environ["RAYON_NUM_THREADS"] = str(args.threads)
     try:
         import tokenizers  # noqa: F401

@@ -30,7 +30,7 @@ class Schedule:
 
 
 class AveragedWeights:
-    """A slow copy of the model, which evaluates better than the last step's weights."""
+    """A running average of the model's weights, which evaluates better than the weights of the last step."""
 
     def __init__(self, model, decay):
         self.decay = decay
@@ -40,7 +40,7 @@ class AveragedWeights:
     @torch.no_grad()
     def update(self, model):
         self.updates += 1
-        # A young average forgets its random start quickly.
+        # At first the decay is small, so that the average forgets the random first weights quickly.
         decay = min(self.decay, self.updates / (self.updates + 10.0))
         for slow, fast in zip(self.model.parameters(), model.parameters()):
             slow.lerp_(fast, 1.0 - decay)
@@ -48,7 +48,7 @@ class AveragedWeights:
 
 @torch.no_grad()
 def logits_of(model, sequences, batch_tokens, quiet=True):
-    """Float32 logits in the order of the sequences; says on a terminal how far it is, unless `quiet`."""
+    """Returns float32 logits in the order of the sequences. Shows progress on a terminal unless `quiet` is set."""
     model.eval()
     logits = torch.empty(len(sequences), model.config.classes)
     progress = Progress(len(sequences), "texts", len(sequences) + 1, quiet)
@@ -69,7 +69,7 @@ def measure(logits, classes):
 
 
 def measure_files(model, files, batch_tokens, quiet):
-    """Means over the files, each of which counts the same."""
+    """Returns the means of accuracy and loss over the files. Each file counts the same."""
     results = [measure(logits_of(model, sequences, batch_tokens, quiet), classes) for sequences, classes in files]
     means = {name: sum(r[name] for r in results) / len(results) for name in ("accuracy", "loss")}
     return {**means, "accuracies": [r["accuracy"] for r in results]}
@@ -85,7 +85,7 @@ def make_optimizer(model, schedule):
 
 
 def rate(schedule, fraction):
-    """Linear rise over the warmup share of the run, then a cosine down to zero."""
+    """Returns the learning rate. It rises linearly during the warmup, and then falls to zero as a cosine."""
     if fraction < schedule.warmup:
         return schedule.lr * fraction / schedule.warmup
     rest = (fraction - schedule.warmup) / max(1e-9, 1.0 - schedule.warmup)
@@ -93,9 +93,9 @@ def rate(schedule, fraction):
 
 
 def train(model, batches, valid_files, schedule, save_best):
-    """Trains, calling save_best(model, result) at each improvement; returns the best result.
+    """Trains, calls save_best(model, result) at each improvement, and returns the best result.
 
-    valid_files has (sequences, classes) of each file.
+    `valid_files` has (sequences, classes) of each file.
     """
     optimizer = make_optimizer(model, schedule)
     averaged = AveragedWeights(model, schedule.average) if schedule.average else None

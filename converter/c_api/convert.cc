@@ -1,5 +1,5 @@
-// The converter's C form: options are read as the runtime's C API reads its own, exceptions become codes, and a report
-// becomes lists of texts.
+// The converter's C API. It reads structs of options with the functions of the runtime's C API, translates exceptions
+// into codes, and offers a report as lists of texts.
 #include "linformer/convert.h"
 
 #include <linformer_convert.h>
@@ -58,7 +58,7 @@ bool is_type(int32_t type) { return c_api::within(type, LNF_CONVERT_F32, LNF_CON
 
 Status invalid(const char* what) { return Status::error(Code::invalid_argument, "%s", what); }
 
-// `count` texts of the caller's; `name` is the field's.
+// Appends `count` texts to `to`. Returns an error that names the field `name` if a pointer is null.
 Status read_texts(const char* const* texts, size_t count, const char* name, std::vector<std::string>* to) {
   if (texts == nullptr && count > 0) return c_api::missing(name);
   for (size_t i = 0; i < count; ++i) {
@@ -101,8 +101,9 @@ Status read_options(const lnf_convert_options& given, ConvertOptions* to) {
   return {};
 }
 
-// What `work` returns, and what it throws as a status. The whole sentence, of which a status may hold a part, goes to
-// `options`, which `work` may set. Nothing here allocates, because memory may be what ran out.
+// Calls `work` and returns its status, or the status of the exception that it throws. Copies the whole message, which
+// may be longer than a status can hold, to options.error; `work` may set that field first. Allocates no memory, because
+// the exception may be std::bad_alloc.
 template <class Work>
 Status without_exceptions(const lnf_convert_options& options, const Work& work) {
   const auto told = [&](const Status& status, const char* sentence) {
@@ -165,7 +166,7 @@ lnf_code lnf_convert_read_tokenizer(const char* path, lnf_tokenizer** tokenizer,
   const lnf_convert_options none = {};
   const Status done = without_exceptions(none, [&]() -> Status {
     if (path == nullptr) return c_api::missing("the path");
-    if (tokenizer == nullptr) return c_api::missing("the place of the tokenizer");
+    if (tokenizer == nullptr) return c_api::missing("the pointer that receives the tokenizer");
     return c_api::make_handle(read_tokenizer(path), tokenizer);
   });
   return c_api::report(done, status);

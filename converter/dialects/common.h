@@ -1,4 +1,4 @@
-// Steps that several dialects share.
+// Functions that several dialects use.
 #pragma once
 
 #include <array>
@@ -15,68 +15,75 @@
 
 namespace linformer::convert {
 
-// The user's settings, then those that training programs keep beside the state dict under the usual names.
+// Returns the user's settings, followed by the settings that training programs save in the checkpoint beside the state
+// dict, under the keys config, args, hparams and hyper_parameters.
 Settings settings_beside(const Conversion& conversion);
 
-// Returns the option with these settings, which callers show as --config '{"pool": "cls"}' or in words of their own.
+// Returns, for errors, how the user gives these settings: --config '{"pool": "cls"}', or what the converter's caller
+// calls the option.
 std::string config_option(const std::string& json);
 
-// Throws Error: `what` is neither in the checkpoint nor visible in its tensors. `settings` says what to give, made with
-// config_option(): it shows every choice, and NUMBER in place of a number. A user might copy an example number with
-// which the model runs and gives wrong answers.
+// Throws Error which says that `what` is neither in the checkpoint nor visible in its tensors. `settings` is a text,
+// made with config_option(), that tells the user what to give. It shows every choice, but NUMBER in place of a number:
+// the user might copy an example number with which the model runs and gives wrong answers.
 [[noreturn]] void missing_setting(const std::string& what, const std::string& settings);
 
-// Throws Error when the setting is there and says otherwise than the tensors.
+// Throws Error if the setting is present and differs from the number that the tensors show. `what` is the unit of the
+// number in the message, such as "layers".
 void check_agreement(const Settings& settings, const char* name, int64_t from_tensors, const char* what);
 
-// Returns the number of attention heads, which must be given and divide the `width` that the heads have together.
-// `remark` is added to the error about a missing number.
+// Returns the number of attention heads, which is the setting `name`, and adds it to the report. Throws Error if the
+// setting is missing, or if the number does not divide `width`, the width of all heads together. `remark` is appended
+// to the error about a missing setting.
 uint32_t needed_heads(const Settings& settings, const char* name, uint64_t width, Report& report,
                       const std::string& remark = "");
 
-// How many modules are called PREFIX0., PREFIX1., and so on. Throws Error when there are none, more than `most`, or
-// gaps; `what` is a module's name in the sentences.
+// Returns the number of modules whose tensors' names begin with "PREFIX0.", "PREFIX1." and so on. Throws Error if there
+// are none or more than `most`, or if a number is left out. `what` is what errors call a module.
 uint32_t count_modules(const TensorTable& tensors, const std::string& prefix, const char* what = "layer",
                        uint32_t most = max_layers);
 
-// NAME.weight and NAME.bias.
+// Reads a Linear from the tensors NAME.weight and NAME.bias.
 Linear read_linear(Conversion& conversion, TensorTable& tensors, const std::string& role, const std::string& name,
                    Size out, Size in);
-// The same where the bias may be absent.
+// Reads a Linear from NAME.weight and, if it is there, NAME.bias.
 Linear read_linear_maybe_bias(Conversion& conversion, TensorTable& tensors, const std::string& role,
                               const std::string& name, Size out, Size in);
+// Reads a Norm from the tensors NAME.weight and NAME.bias.
 Norm read_norm(Conversion& conversion, TensorTable& tensors, const std::string& role, const std::string& name,
                Size width);
-// The same where the bias may be absent.
+// Reads a Norm from NAME.weight and, if it is there, NAME.bias.
 Norm read_norm_maybe_bias(Conversion& conversion, TensorTable& tensors, const std::string& role,
                           const std::string& name, Size width);
 
-// A setting that is a number between 0 and `limit`, neither included; `usual`, with a note in the report, where it is
-// absent.
+// Returns the setting `name`, a number between 0 and `limit`, both excluded. If it is absent, returns `usual`, which is
+// the default of transformers, and adds a note to the report.
 float number_below(const Settings& settings, const char* name, float limit, float usual, Report& report);
 
-// The scale of attention scores: 1 / sqrt(head_dim).
+// Returns the usual scale of attention scores, 1 / sqrt(head_dim).
 float usual_scale(uint32_t head_dim);
 
-// [a, b] -> [b, a].
+// Returns the transpose of a matrix, as a view.
 Tensor transposed(const Tensor& matrix);
-// The first `count` columns of a matrix.
+// Returns the first `count` columns of a matrix, as a view.
 Tensor first_columns(const Tensor& matrix, uint64_t count);
 
-// Query, key and value where one tensor has the rows of all three, in this order.
+// The roles of the parts of a packed tensor, which holds the rows of query, key and value in this order.
 inline constexpr std::array packed_roles = {"query", "key", "value"};
-// The `rows` rows of part i of packed_roles, with its name.
+// Returns the rows of the part with the role packed_roles[i], as a view. Each part has `rows` rows. The role is
+// appended to the name.
 Tensor packed_part(const Tensor& packed, size_t i, uint64_t rows);
 
-// An encoder's linear projections: one entry for each distinct matrix (with its bias).
+// The table of an encoder's linear projections. Projections with equal matrices and biases share one entry.
 class ProjectionTable {
  public:
-  // Both must outlive the table. encoder.max_tokens must be set before add().
+  // `encoder` and `weights` must outlive the table. encoder.max_tokens must be set before add() is called.
   ProjectionTable(EncoderDescription& encoder, WeightWriter& weights, ProjectionOrder order,
                   LengthScale length_scale = LengthScale::none)
       : encoder_(encoder), weights_(weights), order_(order), length_scale_(length_scale) {}
 
-  // The index of the projection whose matrix, [k, N], has these values. `bias`: [k], may be null.
+  // Returns the index of the projection with this matrix, [k, N], and this bias, [k], which may be null. Adds the
+  // projection if the encoder does not have it yet.
   uint32_t add(const std::string& role, const Tensor& matrix, const Tensor* bias = nullptr);
   void report(Report& report) const;
 
@@ -86,13 +93,14 @@ class ProjectionTable {
   ProjectionOrder order_;
   LengthScale length_scale_;
   size_t uses_ = 0;
-  std::map<std::pair<TensorIndex, TensorIndex>, uint32_t> known_;  // by weight and bias
+  std::map<std::pair<TensorIndex, TensorIndex>, uint32_t> known_;  // The indices of projections, by weight and bias.
 };
 
-// A list of one projection for each head, or of a single one where all are the same.
+// Returns the projections of a layer's heads. A list of equal projections is shortened to one entry, which stands for
+// all heads.
 std::vector<uint32_t> for_heads(std::vector<uint32_t> projections);
 
-// Throws Error unless keys and values of the layer are compressed to equally many rows.
+// Throws Error if the layer compresses its keys and its values to different numbers of rows.
 void check_same_k(const EncoderDescription& encoder, const AttentionDescription& attention, size_t layer);
 
 }  // namespace linformer::convert

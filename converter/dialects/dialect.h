@@ -1,4 +1,5 @@
-// A dialect: one public implementation of Linformer, as a table of names, facts and settings.
+// The interface of a dialect. A dialect recognises the checkpoints of one public implementation by the names of their
+// tensors, and converts them.
 #pragma once
 
 #include <span>
@@ -15,59 +16,63 @@
 namespace linformer::convert {
 
 struct Recognition {
-  int score = 0;       // 0: not this dialect; the highest wins
-  std::string reason;  // what was found, or what was looked for in vain
+  int score = 0;       // 0 if the checkpoint is not of this dialect. The dialect with the highest score is taken.
+  std::string reason;  // Names the tensors that were found or, if the score is 0, those that were looked for.
 };
 
-// What a dialect is given, and what it fills.
+// The inputs of one conversion, and the description and report that the dialect fills.
 struct Conversion {
   const Checkpoint& checkpoint;
-  const Settings& user_settings;  // from --config; the dialect adds what the checkpoint itself says
+  const Settings& user_settings;  // From --config and files beside the checkpoint; the dialect adds the checkpoint's.
   WeightWriter& weights;
-  ModelDescription& description;  // encoder, heads and dialect; tensors come from `weights`
+  ModelDescription& description;  // The dialect fills the encoder and the heads, and `weights` fills the tensors.
   Report& report;
 };
 
-// What supported_dialects() says of it.
+// The description of a dialect in the list that supported_dialects() returns.
 struct DialectFacts {
-  const char* summary;  // one line
-  const char* source;   // the repository
+  const char* summary;  // A single line.
+  const char* source;   // The URL of the repository, perhaps with a remark.
   std::vector<NeededSetting> needs;
 };
 
-// Stateless and thread-safe.
+// A dialect has no state, so several threads may use it at once.
 class Dialect {
  public:
   virtual ~Dialect() = default;
   virtual const char* name() const = 0;
   virtual DialectFacts facts() const = 0;
   virtual Recognition recognise(const Checkpoint& checkpoint) const = 0;
-  // Whether such a model may be one of several parts of a file. A single table may not: other models have tables too.
+  // Returns whether a model of this dialect may be looked for below a prefix, among other tensors. A dialect that is
+  // recognised by a single table returns false, because models of other kinds have such tables too.
   virtual bool lies_below_prefixes() const { return true; }
-  // Throws Error where tensors beside those below `prefix`, which are the dialect's, are parts of one model with them
-  // that settings could name.
+  // Called if only the tensors below `prefix` fit the dialect. Throws Error if the other tensors look like further
+  // parts of the same model, which the user can name by settings.
   virtual void check_beside(const Checkpoint& /*checkpoint*/, const std::string& /*prefix*/) const {}
-  // Whether the setting `linformer` may change the layers of an encoder of this dialect (linearised/linearised.h). A
-  // dialect returns true only if all layers of its encoders attend to their own rows, whole or by a window, with
-  // projections[0].
+  // Returns whether the setting `linformer` may change the layers of an encoder of this dialect
+  // (linearised/linearised.h). A dialect returns true only if each layer of its encoders has full or windowed attention
+  // over its own rows, with projections[0].
   virtual bool may_be_linearised() const { return false; }
-  // Throws Error for whatever it can't account for exactly.
+  // Fills the description and the report. Throws Error if the checkpoint has a tensor or a setting that the dialect
+  // can't account for exactly.
   virtual void convert(Conversion& conversion) const = 0;
 };
 
-// All dialects, in order of preference among equal scores. A new one is added in registry.cc.
+// Returns all dialects. If several have the same score, the first of them is taken. New dialects are added to the list
+// in registry.cc.
 std::span<const Dialect* const> dialects();
-// Null where there is none of that name.
+// Returns the dialect called `name`, or null if there is none.
 const Dialect* find_dialect(std::string_view name);
-// Returns the names of all dialects, with commas between.
+// Returns the names of all dialects, separated by commas.
 std::string names_of_dialects();
 // Returns an error message which says that no dialect is called `name`, and lists the names of all dialects.
 std::string unknown_dialect(std::string_view name);
 
-// The dialect of the checkpoint: `wanted`, which must fit; where that is empty the one that an exported file names, if
-// that fits, or else the one that fits best. Sets checkpoint.wrapper to what all names begin with and the dialect's
-// don't; leaves out tensors beside the model (model_prefix.h). `settings` are those of the user. Throws Error that says
-// what was found and what is supported.
+// Returns the dialect of the checkpoint. If `wanted` is not empty, it is the dialect of that name. Otherwise it is the
+// dialect that an exported file names in its metadata, if it fits the tensors, and else the one with the highest score.
+// Sets checkpoint.wrapper to the length of the prefix that all names have and the dialect's own names don't have, and
+// removes tensors that don't belong to the model (model_prefix.h). `settings` are the user's. Throws Error if no
+// dialect fits, or not `wanted`; the error says which tensors were found and what is supported.
 const Dialect& recognise(Checkpoint& checkpoint, const std::string& wanted, const Settings& settings, Report& report);
 
 }  // namespace linformer::convert

@@ -15,7 +15,7 @@ namespace {
 constexpr const char* setting_name = "head_kind";
 constexpr const char* kinds = "single_label, multi_label, score, score:identity and regression";
 
-// KIND or score:ACTIVATION.
+// Reads KIND or score:ACTIVATION. `given_with` is the option, or the source of the setting.
 KindRule parse_kind(std::string_view text, const std::string& given_with) {
   const bool option = given_with == head_kind_option();
   const std::string what = option ? given_with : std::string("the setting ") + setting_name + " (" + given_with + ")";
@@ -34,7 +34,7 @@ KindRule parse_kind(std::string_view text, const std::string& given_with) {
   fail(what, " is ", quote(text), "; ", kinds, " are possible");
 }
 
-// What head_kind says of this head.
+// Returns the kind that the setting head_kind gives for this head, or nothing if it gives none.
 std::optional<KindRule> said_kind(const Settings& settings, const std::string& head) {
   const std::optional<Setting<Value>> said = settings.value(setting_name);
   if (!said) return std::nullopt;
@@ -74,7 +74,7 @@ std::string text_of(const KindRule& rule) {
 
 void check_fit(const KindRule& rule, const std::string& head, uint64_t outputs) {
   if (rule.kind == HeadKind::single_label && outputs == 1) {
-    fail("head ", quote(head), " has one output, which is no label (", rule.source,
+    fail("head ", quote(head), " has one output, which can't be a label (", rule.source,
          "): softmax over one class is always 1; give score, score:identity, multi_label or regression");
   }
   if (rule.kind == HeadKind::score && outputs != 1) {

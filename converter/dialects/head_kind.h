@@ -1,4 +1,5 @@
-// What the outputs of a classification head are: its kind, and of a score the activation.
+// The kind of a classification head, which says what its outputs mean, and the activation of a head whose output is a
+// score.
 #pragma once
 
 #include <cstdint>
@@ -13,38 +14,43 @@
 
 namespace linformer::convert {
 
-// The setting head_kind, or an object of such by head: one of HeadKind's names, a score's activation behind a colon.
+// The kind of a head, and what says so. The setting head_kind gives the kind by its name in HeadKind; a colon and an
+// activation may follow the name `score`. The setting is such a text for all heads, or an object with a text for each
+// head's name.
 struct KindRule {
   HeadKind kind = HeadKind::single_label;
-  Activation activation = Activation::none;  // of a score
-  std::string source;                        // for the report
-  bool assumed = false;                      // nothing in the checkpoint says it: the report has a note
+  Activation activation = Activation::none;  // Only if the kind is `score`.
+  std::string source;                        // What gives the kind, for the report.
+  bool assumed = false;                      // If true, nothing gives the kind, and the report gets a note.
 };
 
-// What Hugging Face's pipeline and sentence-transformers' CrossEncoder take where nothing says otherwise: softmax over
-// several classes, the sigmoid of one output.
+// Returns the kind that Hugging Face's pipeline and sentence-transformers' CrossEncoder use if no setting says
+// otherwise: softmax over several outputs, and the sigmoid of a single output.
 KindRule usual_kind(uint64_t outputs);
-// Outputs that are compared over a text's positions, or over several texts: as they are.
+// Returns the kind of outputs that are compared with those of other positions or other texts, so that no activation is
+// applied to them. `with` names the positions or texts, for the report.
 KindRule compared_kind(const char* with);
 
-// "Sigmoid", "identity", "torch.nn.modules.activation.Tanh": what stands behind the last dot, in any case. Throws Error
-// that starts with `what`, such as "the setting activation_fn (config.json)".
+// Returns the activation of this name, such as "Sigmoid", "identity" or "torch.nn.modules.activation.Tanh". Only the
+// part after the last dot counts, and its case does not. Throws Error for an unknown name; the message begins with
+// `what`, such as "the setting activation_fn (config.json)".
 Activation activation_named(std::string_view name, const std::string& what);
 
-// The number of outputs of a head whose output is set.
+// Returns the number of outputs of a head whose Linear `output` is set.
 uint64_t outputs_of(const Conversion& conversion, const ClassificationHead& head);
 
-// Sets the head's kind, as the setting head_kind says or else by `rule`, and reports it. `rule` is asked with the
-// number of outputs where head_kind says nothing of the head: what it can't read doesn't matter otherwise. Throws Error
-// where the kind doesn't fit the number of outputs.
+// Sets the head's kind and adds it to the report. The setting head_kind decides if it gives a kind for this head.
+// Otherwise `rule` is called and decides; it may throw Error for other settings that it can't read. Throws Error if the
+// kind doesn't fit the number of outputs.
 void set_kind(Conversion& conversion, const Settings& settings, const std::function<KindRule(uint64_t outputs)>& rule,
               ClassificationHead* head);
 
 inline std::string head_kind_option() { return mark(Option::head_kinds); }
-// The option's arguments, KIND or HEAD=KIND, as settings {"head_kind": ...}. Throws Error.
+// Returns the option's arguments, each KIND or HEAD=KIND, as the settings {"head_kind": ...}. Throws Error if a KIND
+// for all heads is not the only argument.
 Value head_kind_setting(const std::vector<std::string>& given, ValueStore& store);
 
-// Throws Error where head_kind names a head that the model lacks.
+// Throws Error if head_kind names a head that the model does not have.
 void check_kind_names(const Settings& settings, const ModelDescription& description);
 
 }  // namespace linformer::convert

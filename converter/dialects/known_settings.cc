@@ -35,7 +35,7 @@ constexpr const char* names[] = {
     // static embeddings
     "max_length", "normalize", "sentence_default_prompt", "sentence_include_prompt", "sentence_prompts",
     "tokenizer_max_length",
-    // models of one's own
+    // models that users wrote around a package's encoder
     "embedding", "encoder_prefix", "head", "head_activation", "head_dense", "head_norm", "labels", "norm", "positions",
     // of every dialect
     "head_kind", "tensor_prefix",
@@ -51,7 +51,7 @@ constexpr const char* names[] = {
     "attn_type", "head_dim", "linformer_k", "n_sparse", "num_head", "num_layers", "pooling_mode", "transformer_dim",
     "transformer_hidden_dim"};
 
-// linformer-pytorch: of LinformerEncDec with enc_ and dec_ before them.
+// Settings of linformer-pytorch. LinformerEncDec has enc_ or dec_ before their names.
 constexpr const char* names_of_halves[] = {"activation",
                                            "causal",
                                            "channels",

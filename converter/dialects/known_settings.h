@@ -1,4 +1,4 @@
-// The names of all settings that some dialect asks for.
+// The names of all settings that some dialect looks up.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,8 @@
 
 namespace linformer::convert {
 
-// To tell a misspelt setting from one that only means nothing here. Tests compare it with what conversions ask for.
+// Returns these names. They tell a misspelt name from the name of a setting that means nothing for the model at hand.
+// Tests compare them with the names that conversions look up.
 const std::set<std::string, std::less<>>& known_settings();
 
 }  // namespace linformer::convert

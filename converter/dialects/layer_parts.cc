@@ -10,12 +10,12 @@ namespace {
 
 using Member = decltype(LayerPart::member);
 
-// What reports call a part, and the sizes on its two sides.
+// The name of a part in reports, and the sizes of its outputs and inputs.
 struct Role {
   const char* name;
   Member member;
   Size LayerSizes::*out;
-  Size LayerSizes::*in;  // norms have none
+  Size LayerSizes::*in;  // Null for norms.
 };
 
 constexpr Role roles[] = {

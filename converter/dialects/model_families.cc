@@ -5,8 +5,8 @@ namespace linformer::convert {
 namespace {
 
 constexpr const char *all_heads = "masked LM, sequence and token classification, question answering",
-                     *transformers = "random models beside transformers in double precision, each head",
-                     *semantics = "PyTorch in double precision, written from the published code",
+                     *transformers = "random models with each head, compared with transformers in double precision",
+                     *semantics = "a reference in PyTorch in double precision, written from the published code",
                      *originals = "outputs of the original implementation in double precision";
 
 constexpr ModelFamily families[] = {
@@ -19,19 +19,20 @@ constexpr ModelFamily families[] = {
      "masked LM, replaced tokens, sequence and token classification, question answering", transformers},
     {"ALBERT", "albert-base-v2", "hugging-face", "albert", all_heads, transformers},
     {"RoFormer", "roformer_chinese_base", "hugging-face", "roformer", all_heads, transformers},
-    {"jina-embeddings-v2", "small, base and the models of base-code's code", "hugging-face", "bert",
+    {"jina-embeddings-v2", "small, base, and models with the code of base-code", "hugging-face", "bert",
      "masked LM, sequence and token classification, question answering",
-     "a reference from text-embeddings-inference's source, the rows alone"},
+     "rows of the encoder, compared with a reference written from text-embeddings-inference's source"},
     {"ModernBERT", "gte-modernbert and its reranker, granite-r2, Ettin", "modernbert", "modernbert", all_heads,
      transformers},
     {"NomicBERT", "nomic-embed-text v1 and v1.5", "rotary-bert", "nomic_bert",
      "masked LM, sequence and token classification", transformers},
     {"GTE", "gte-multilingual, gte-large-en-v1.5, arctic-embed-m-v2", "rotary-bert", "gte, new",
      "masked LM, sequence and token classification",
-     "random models beside transformers; scaled rotary positions with NumPy"},
+     "random models, compared with transformers; scaled rotary positions, compared with NumPy"},
     {"Static embeddings", "static-retrieval-mrl-en-v1, static-similarity-mrl-multilingual-v1", "static-embedding", "",
-     "none", "random models beside sentence-transformers"},
-    {"model2vec", "potion-base, potion-retrieval", "model2vec", "model2vec", "none", "random models beside model2vec"},
+     "none", "random models, compared with sentence-transformers"},
+    {"model2vec", "potion-base, potion-retrieval", "model2vec", "model2vec", "none",
+     "random models, compared with model2vec"},
     {"Linformer of fairseq", "the paper's", "fairseq", "", "masked LM, sequence classification", originals},
     {"Linformer in Hugging Face's RoBERTa", "a community port", "fairseq-hf", "", all_heads, "hand-made checkpoints"},
     {"Jargon", "the French Linformers jargon-general-base to jargon-NACHOS-4096", "jargon", "jargon", all_heads,

@@ -33,7 +33,8 @@ class Search {
 
   std::string_view name(uint32_t tensor) const { return checkpoint_.tensors[tensor].name; }
 
-  // Of tensors in the order of their names, which have the first `length` bytes in common.
+  // Looks for fitting prefixes longer than `length` bytes. `tensors` are sorted by name, and their names have the first
+  // `length` bytes in common.
   void look(std::span<const uint32_t> tensors, size_t length, int depth) {
     while (!tensors.empty() && depth < deepest) {
       const std::string_view first = name(tensors[0]);

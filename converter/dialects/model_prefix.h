@@ -1,4 +1,4 @@
-// A model among other tensors: a student beside its teacher, the weights of a loss, what metrics keep.
+// Finds a model in a checkpoint that has other tensors too, such as those of a teacher, of a loss or of metrics.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace linformer::convert {
 
-// The dialect that fits all of a checkpoint's tensors with its wrapper; null: none.
+// The dialect that fits all tensors of a checkpoint whose `wrapper` is set; null if none fits.
 struct Fit {
   const Dialect* dialect = nullptr;
   Recognition recognition;
@@ -17,17 +17,19 @@ struct Fit {
 using FindFit = std::function<Fit(const Checkpoint&)>;
 
 struct PrefixFit {
-  std::string prefix;  // ends in a dot: "net.core."
+  std::string prefix;  // It ends in a dot: "net.core."
   Fit fit;
 };
-// The prefixes whose tensors alone fit, in alphabetical order; none lies below another. What is below a number
-// ("layers.0.") is a part of a model and not looked at. The checkpoint is as before in the end.
+// Returns the prefixes whose tensors alone fit a dialect, in alphabetical order. No returned prefix begins with another
+// one. A prefix that ends in a number ("layers.0.") is not tried, because it is a part of a model. On return, the
+// checkpoint is the same as before.
 std::vector<PrefixFit> fitting_prefixes(Checkpoint& checkpoint, const FindFit& find);
 
-// Leaves out all tensors but those below the prefix; the report lists the others. Throws Error where there are none.
+// Removes all tensors whose names do not begin with the prefix, and lists them in the report. Throws Error if no name
+// begins with the prefix.
 void keep_prefix(Checkpoint& checkpoint, const std::string& prefix, Report& report);
 
-// The setting that says which: a prefix, with its last dot or without.
+// The setting with which the user chooses the prefix of the model, with or without its last dot.
 inline constexpr const char* prefix_setting = "tensor_prefix";
 
 }  // namespace linformer::convert

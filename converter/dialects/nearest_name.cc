@@ -13,7 +13,8 @@ char lower(char character) {
   return character >= 'A' && character <= 'Z' ? static_cast<char>(character - 'A' + 'a') : character;
 }
 
-// Whether two names differ only in case, hyphens and underscores, as heads-count, Heads_Count and headsCount do.
+// Returns whether two names differ at most in case, hyphens and underscores, as heads-count, Heads_Count and headsCount
+// do.
 bool same_letters(std::string_view a, std::string_view b) {
   const auto skip = [](std::string_view name, size_t at) {
     while (at < name.size() && (name[at] == '-' || name[at] == '_')) ++at;

@@ -1,4 +1,4 @@
-// What a mistyped name may have meant.
+// Finds the known name that the user may have meant by a misspelt one.
 #pragma once
 
 #include <functional>
@@ -8,8 +8,9 @@
 
 namespace linformer::convert {
 
-// The name of `known` that `name` is a likely misspelling of: the same but for case, - and _, or one or two characters
-// more, less, exchanged or swapped with the next, which must be less than half of either name. Empty: none is.
+// Returns the name in `known` that `name` is a likely misspelling of, or an empty text if there is none. A misspelling
+// differs only in case, '-' and '_', or in one or two characters that are inserted, removed, replaced or swapped with
+// their neighbour. These must be fewer than half of the characters of either name.
 std::string nearest_name(std::string_view name, const std::set<std::string, std::less<>>& known);
 
 }  // namespace linformer::convert

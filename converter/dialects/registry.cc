@@ -55,8 +55,8 @@ std::vector<DialectInfo> supported_dialects() {
   std::vector<DialectInfo> infos;
   for (const Dialect* dialect : dialects()) {
     DialectFacts facts = dialect->facts();
-    // A checkpoint without tensors lacks all that the dialect looks for, so the reason of the refusal names it; the
-    // remark behind it, that this is not there, is cut off.
+    // For a checkpoint without tensors, the reason names the tensors that the dialect looks for, followed by a remark
+    // such as " (not there)". The remark is cut off.
     std::string tensors = dialect->recognise(Checkpoint()).reason;
     tensors.resize(std::min(tensors.size(), tensors.rfind(" (not ")));
     infos.push_back({dialect->name(), facts.summary, facts.source, std::move(tensors), std::move(facts.needs)});
@@ -92,7 +92,7 @@ const Dialect& chosen(const Dialect& dialect, const Checkpoint& checkpoint, cons
   return dialect;
 }
 
-// The best of the dialects for all tensors, or `only`.
+// Returns the dialect with the highest score for all tensors. If `only` is not null, only that dialect is tried.
 Fit best_fit(const Checkpoint& checkpoint, const Dialect* only) {
   Fit best;
   for (const Dialect* dialect : dialects()) {
@@ -103,8 +103,9 @@ Fit best_fit(const Checkpoint& checkpoint, const Dialect* only) {
   return best;
 }
 
-// Leaves out what lies beside the only model of a dialect, or of `only`. Sets checkpoint.wrapper; null where there is
-// none.
+// Looks for a prefix whose tensors alone fit a dialect, which is `only` if that is not null. Removes all other tensors
+// from the checkpoint, and sets checkpoint.wrapper. The dialect of the result is null if there is no such prefix.
+// Throws Error if there are several.
 Fit fit_below_prefix(Checkpoint& checkpoint, const Dialect* only, Report& report) {
   if (has_module_tensors(checkpoint)) return {};
   std::vector<PrefixFit> fits = fitting_prefixes(checkpoint, [&](const Checkpoint& part) {
@@ -124,7 +125,7 @@ Fit fit_below_prefix(Checkpoint& checkpoint, const Dialect* only, Report& report
   return std::move(fits[0].fit);
 }
 
-// What the user says about it.
+// If the user gives the setting tensor_prefix, removes all tensors whose names do not begin with that prefix.
 void keep_said_prefix(Checkpoint& checkpoint, const Settings& settings, Report& report) {
   const std::optional<Setting<std::string>> said = settings.text(prefix_setting);
   if (!said || said->value.empty()) return;
@@ -133,7 +134,7 @@ void keep_said_prefix(Checkpoint& checkpoint, const Settings& settings, Report& 
   keep_prefix(checkpoint, said->value.ends_with('.') ? said->value : said->value + ".", report);
 }
 
-// Sets checkpoint.wrapper to the shortest one with which the dialect fits; 0 where none does.
+// Sets checkpoint.wrapper to the shortest prefix with which the dialect fits, or to 0 if it fits with none.
 Recognition recognise_as(const Dialect& dialect, Checkpoint& checkpoint) {
   for (const size_t wrapper : possible_wrappers(checkpoint)) {
     checkpoint.wrapper = wrapper;
@@ -161,7 +162,8 @@ const Dialect& recognise_wanted(Checkpoint& checkpoint, const std::string& wante
 
 constexpr const char* by_metadata = ", and its own metadata";
 
-// What our own export wrote into the file; null where another program wrote it.
+// Returns the dialect that the converter's own export wrote into the file's metadata, or null if another program wrote
+// the file.
 const Dialect* exported_dialect(const Checkpoint& checkpoint) {
   for (const auto& [key, text] : checkpoint.metadata) {
     const Dialect* dialect = key == exported_dialect_key ? find_dialect(text) : nullptr;
@@ -170,7 +172,8 @@ const Dialect* exported_dialect(const Checkpoint& checkpoint) {
   return nullptr;
 }
 
-// Around the encoders of these packages people write models of their own.
+// Returns the dialect of an encoder around which somebody wrote a model of their own, or null. Only the encoders of two
+// packages are supported in such models; if `wanted` is not empty, only the one of that name is.
 const Dialect* dialect_of_encoder(const Checkpoint& part, const std::string& wanted) {
   for (const char* name : {"lucidrains", "tatp22"}) {
     const Dialect* dialect = find_dialect(name);
@@ -179,7 +182,8 @@ const Dialect* dialect_of_encoder(const Checkpoint& part, const std::string& wan
   return nullptr;
 }
 
-// Names of tensors say little to who wanted to convert a model of another kind.
+// Throws Error if the settings have a model_type that is not supported. For a user with such a model, this error is
+// clearer than one with names of tensors.
 void refuse_model_type(const Checkpoint& checkpoint, const Settings& settings) {
   const std::optional<Setting<std::string>> said = settings.text("model_type");
   if (!said || hugging_face::is_model_type(said->value)) return;
@@ -189,7 +193,8 @@ void refuse_model_type(const Checkpoint& checkpoint, const Settings& settings) {
 [[noreturn]] void refuse(const Checkpoint& checkpoint) {
   std::vector<std::string> names;
   for (const Tensor& tensor : checkpoint.tensors) names.push_back(tensor.name);
-  // What a dialect looks for is in the list of dialects; here is what it says of this checkpoint.
+  // The error contains only remarks about this checkpoint. The tensors that each dialect looks for are in the list of
+  // dialects.
   std::string remarks;
   for (const Dialect* dialect : dialects()) {
     const std::string reason = dialect->recognise(checkpoint).reason;

@@ -9,9 +9,11 @@ namespace linformer::convert {
 
 namespace {
 
-// What single-precision powers may differ by: the exponent's rounding, times the base's logarithm, counts most.
+// The relative error that powers in single precision may have. Most of it is the exponent's rounding error times the
+// logarithm of the base.
 constexpr double single_tolerance = 2e-6;
-// Half a unit of bf16 and of f16, which is the coarser below 2^-14.
+// The relative rounding errors of bf16 and f16, and the absolute rounding error of f16 for numbers below 2^-14, which
+// are spaced evenly.
 constexpr double bf16_tolerance = 0x1p-8, f16_tolerance = 0x1p-11, f16_least = 0x1p-25;
 
 double power(double base, size_t pair, uint32_t head_dim) {
@@ -41,7 +43,8 @@ std::string base_text(float base) {
 }
 
 float rotary_base(const Tensor& tensor, std::span<const float> values, uint32_t head_dim) {
-  // The last power is the base's best witness; with one pair there is no other than 1, the 0th power of any.
+  // If the base is not the usual one, it is computed from the last power, which determines it most precisely. A single
+  // pair can't determine a base, because its power is 1 for every base.
   if (are_powers(values, usual_rotary_base, head_dim, single_tolerance)) return usual_rotary_base;
   if (values.size() < 2 || !(values.back() > 0)) refuse(tensor, head_dim, "base");
   const double exponent = -2.0 * static_cast<double>(values.size() - 1) / head_dim;

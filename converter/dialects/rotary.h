@@ -1,5 +1,5 @@
-// Rotary positions as checkpoints keep them: `inv_freq`, by which a row's position is multiplied to give the angle of
-// each pair of a head's channels.
+// Rotary positions in checkpoints. The tensor `inv_freq` has a frequency for each pair of a head's channels; the angle
+// of the pair is the frequency times the row's position.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,17 @@ namespace linformer::convert {
 
 inline constexpr float usual_rotary_base = 10000.f;
 
-// "base 10000", for sentences.
+// Returns a text such as "base 10000", for reports.
 std::string base_text(float base);
 
-// The base of which the values, one for each of head_dim / 2 pairs, are the powers base^(-2j / head_dim). Throws Error
-// naming the tensor when they are those of none.
+// Returns the base for which the values, one for each of head_dim / 2 pairs j, are the powers base^(-2j / head_dim).
+// Throws Error that names the tensor if there is no such base.
 float rotary_base(const Tensor& tensor, std::span<const float> values, uint32_t head_dim);
 
-// Whether the tensor's type is too narrow to tell one base from another.
+// Returns whether the tensor's type is f16 or bf16, whose precision is too low to tell one base from another.
 bool is_rounded(const Tensor& tensor);
-// Throws Error naming the tensor unless its values are the powers of usual_rotary_base, rounded to its type.
+// Throws Error that names the tensor if its values are not the powers of usual_rotary_base, rounded to the tensor's
+// type.
 void check_rounded_frequencies(const Tensor& tensor, std::span<const float> values, uint32_t head_dim);
 
 }  // namespace linformer::convert

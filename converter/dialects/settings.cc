@@ -13,7 +13,7 @@ namespace linformer::convert {
 
 namespace {
 
-// Of so many names a misspelling is looked for; a configuration has a hundred.
+// The highest number of names that are checked for misspellings. A usual config.json has about a hundred names.
 constexpr size_t most_compared = 1000;
 
 bool holds_settings(Value values) { return values.is(ValueKind::dict) || values.is(ValueKind::object); }
@@ -75,7 +75,7 @@ std::optional<Setting<Value>> Settings::find(std::string_view name) const {
 
 namespace {
 
-// What the values take, each counted once however often it is shared, as a pickle's are.
+// Returns about how many bytes the values take. A value that is shared, as values in a pickle may be, is counted once.
 uint64_t bytes_of(const std::map<std::string, Value, std::less<>>& values) {
   uint64_t bytes = 0;
   std::vector<Value> rest;
@@ -94,11 +94,12 @@ uint64_t bytes_of(const std::map<std::string, Value, std::less<>>& values) {
   return bytes;
 }
 
-// The JSON text that settings become has no sharing: `budget` bounds it by the values' own bytes.
+// Returns the value as JSON. JSON can't share values and repeats them instead, so `budget` limits its size in
+// proportion to the bytes of the values.
 nlohmann::json plain(Value value, int depth, Budget* budget) {
   if (depth > max_depth) fail("it nests deeper than ", max_depth, " levels, or holds itself");
   value = unwrapped(value);
-  constexpr uint64_t node = 64;  // a value and its place among others
+  constexpr uint64_t node = 64;  // The estimated bytes of a JSON value and of its place in a list or object.
   budget->charge_steps(1);
   budget->charge_memory(node + value.text().size());
   switch (value.kind()) {
@@ -138,7 +139,7 @@ std::string Settings::used() const {
   budget.admit(bytes_of(lookups_->used));
   nlohmann::json object = nlohmann::json::object();
   for (const auto& [name, value] : lookups_->used) {
-    // What JSON can't say is left out: a null is there only where it was asked for.
+    // A value that JSON can't represent has become null and is left out. A setting that was null itself is kept.
     try {
       nlohmann::json json = plain(value, 0, &budget);
       if (!json.is_null() || value.is(ValueKind::null)) object[name] = std::move(json);
@@ -149,7 +150,7 @@ std::string Settings::used() const {
   return object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// Those of `names` that no such source has, or one nearer to the user.
+// Returns those of `names` that are not in any source whose origin is `least` or closer to the user.
 std::set<std::string, std::less<>> Settings::not_given(std::set<std::string, std::less<>> names, Origin least) const {
   for (const Source& source : sources_) {
     if (source.origin < least) continue;
@@ -159,7 +160,8 @@ std::set<std::string, std::less<>> Settings::not_given(std::set<std::string, std
   return names;
 }
 
-// take(name, source) for each setting of such a source, or one nearer to the user, that nothing asked for.
+// Calls take(name, source) for each setting that nothing looked up, in the sources whose origin is `least` or closer to
+// the user.
 template <class Take>
 void Settings::for_each_unasked(Origin least, const Take& take) const {
   for (const Source& source : sources_) {
@@ -187,7 +189,8 @@ std::vector<UnusedSetting> Settings::unused() const {
 
 std::string Settings::misspelling() const {
   constexpr size_t most = 3;
-  // What config.json has may be misspelt by the user all the same, who meant to replace it.
+  // `asked_of_user` keeps names that a config.json has, because the user may have meant to replace such a setting and
+  // misspelt its name.
   const std::set<std::string, std::less<>> asked = not_given(lookups_->asked, Origin::found),
                                            asked_of_user = not_given(lookups_->asked, Origin::given),
                                            known = not_given(known_settings(), Origin::given);
@@ -196,7 +199,8 @@ std::string Settings::misspelling() const {
   for_each_unasked(Origin::found, [&](const std::string& name, const Source& source) {
     if (++compared > most_compared) return;
     std::string meant = nearest_name(name, source.origin == Origin::given ? asked_of_user : asked);
-    // A config.json that was found may be another implementation's, whose names only resemble ours.
+    // Only names that the user gave are compared with all known ones. A config.json that was found may belong to
+    // another implementation, whose names merely resemble them.
     const bool any = source.origin == Origin::given && !known_settings().contains(name);
     if (meant.empty() && any) meant = nearest_name(name, known);
     if (meant.empty() || ++count > most) return;

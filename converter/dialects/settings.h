@@ -1,5 +1,5 @@
-// The settings of a model, which a checkpoint does not show by its tensors: from --config first, then from the
-// checkpoint itself.
+// The settings of a model: values that the checkpoint's tensors do not show. The user's settings come first, then those
+// of the checkpoint itself.
 #pragma once
 
 #include <cstdint>
@@ -19,53 +19,58 @@ namespace linformer::convert {
 template <class Type>
 struct Setting {
   Type value;
-  std::string source;  // for the report
+  std::string source;  // Where the value was found, for reports and errors.
 };
 
-// Lookups throw Error when a setting is present with the wrong type. A null counts as absent.
+// The settings of a conversion. They come from several sources, which a lookup searches in the order in which they were
+// added. A lookup throws Error if the setting is present with the wrong type. A null counts as absent.
 class Settings {
  public:
-  // Later sources are asked only for what earlier ones lack. A value that is not a dict or object is ignored.
+  // Adds settings of the checkpoint. They are used only if no earlier source has a setting of the same name. `values`
+  // is ignored if it is neither a dict nor an object.
   void add_source(Value values, std::string name);
-  // The same for a file of settings that was found beside the checkpoint: misspelling() looks at it.
+  // Adds the settings of a file that was found beside the checkpoint. misspelling() looks for misspelt names in them.
   void add_found(Value values, std::string name);
-  // The same for what the user gives for this conversion: unused() tells of it too. `groups`: names in `values` below
-  // which there are settings too, asked for after those at the top.
+  // Adds the settings that the user gives for this conversion. misspelling() and unused() look at them. `groups` are
+  // keys of `values` whose values hold settings too; these come after the settings at the top of `values`.
   void add_given(Value values, const std::string& name, const std::vector<std::string>& groups = {});
-  // The same for the settings that an exported file keeps from its first conversion. All of them count as used: what
-  // the first conversion asked for because of a tensor that is gone now is kept nevertheless.
+  // Adds the settings that an exported file keeps from its first conversion. All of them count as used, so that another
+  // export keeps them too. Otherwise a setting would be lost if the first conversion looked it up for a tensor that the
+  // exported file no longer has.
   void add_kept(Value values, std::string name);
   bool empty() const { return sources_.empty(); }
 
   bool has(std::string_view name) const { return find(name).has_value(); }
-  // Whether the first source that has the name says null, where that is not the same as nothing.
+  // Returns whether the first source that has the setting gives null for it. It is for settings that may be null with a
+  // meaning of its own.
   bool is_null(std::string_view name) const;
   std::optional<Setting<int64_t>> integer(std::string_view name) const;
   std::optional<Setting<bool>> flag(std::string_view name) const;
   std::optional<Setting<std::string>> text(std::string_view name) const;
-  // Lists, and objects such as id2label.
+  // Returns a setting of any type, such as a list, or an object such as id2label.
   std::optional<Setting<Value>> value(std::string_view name) const { return find(name); }
-  // Every setting that was asked for and found, as a JSON object: by this and by all its copies. Throws Error where one
-  // holds itself, or shares values until its text is out of all proportion to them.
+  // Returns, as a JSON object, every setting that this object or one of its copies looked up and found. Throws Error if
+  // a value contains itself, or if it contains shared values so often that its JSON text is out of proportion to them.
   std::string used() const;
-  // What the user gave and nothing asked for, here or in a copy: first those that look like a name that was asked for
-  // and not given.
+  // Returns the settings that the user gave and that neither this object nor one of its copies looked up. Settings
+  // whose names resemble a name that was looked up but not given come first.
   std::vector<UnusedSetting> unused() const;
-  // Of a conversion that fails: a sentence with the names in files of settings that look like misspellings of one that
-  // was asked for, or in the user's file of one that any dialect knows (known_settings.h); empty where there are none.
+  // Returns a text about misspelt names for the error of a failed conversion, or an empty text if no name looks
+  // misspelt. Names that were found or given are compared with those that were looked up, and names that the user gave
+  // also with those that any dialect knows (known_settings.h).
   std::string misspelling() const;
-  // Names that were asked for, by this and by all its copies.
+  // Returns the names that this object and its copies looked up.
   const std::set<std::string, std::less<>>& asked() const { return lookups_->asked; }
 
  private:
-  enum class Origin { checkpoint, found, given };
+  enum class Origin { checkpoint, found, given };  // In ascending order of closeness to the user.
   struct Source {
     Value values;
     std::string name;
     Origin origin;
-    std::vector<std::string> groups;  // names in `values` that are sources of their own
+    std::vector<std::string> groups;  // The keys of `values` that were added as sources of their own.
   };
-  // What copies share.
+  // The record of all lookups, which an object and its copies share.
   struct Lookups {
     std::set<std::string, std::less<>> asked;
     std::map<std::string, Value, std::less<>> used;

@@ -24,7 +24,7 @@ size_t wrapper_prefix(const Checkpoint& checkpoint) {
 }
 
 std::vector<size_t> possible_wrappers(const Checkpoint& checkpoint) {
-  constexpr size_t most = 8;  // each is tried with every dialect
+  constexpr size_t most = 8;  // There are few, because each is tried with every dialect.
   std::vector<size_t> lengths = {0};
   if (checkpoint.tensors.empty()) return lengths;
   std::string_view common = checkpoint.tensors[0].name;
@@ -39,7 +39,8 @@ std::vector<size_t> possible_wrappers(const Checkpoint& checkpoint) {
 }
 
 bool matches(std::string_view name, std::string_view pattern) {
-  // Only the last star met is ever tried again, with a byte more: an earlier one that took more would leave it less.
+  // After a mismatch, only the last star so far is tried again, with one more byte. It is useless to let an earlier
+  // star match more, because that only leaves less of the name for the last one.
   size_t at = 0, next = 0, star = pattern.npos, after_star = 0;
   while (true) {
     if (next < pattern.size() && pattern[next] == '*') {
@@ -69,8 +70,8 @@ TensorTable::TensorTable(const Checkpoint& checkpoint, const std::function<std::
     budget_.charge_memory(sizeof(std::string) + sizeof(Entry) + name.size());
     const auto [place, added] = entries_.emplace(name, Entry{&tensor});
     if (!added) {
-      fail("the tensors ", quote(place->second.tensor->name), " and ", quote(tensor.name),
-           " are both what is now called ", quote(name), ": remove one of them");
+      fail("the tensors ", quote(place->second.tensor->name), " and ", quote(tensor.name), " are both taken for ",
+           quote(name), ": remove one of them");
     }
   }
 }
@@ -94,7 +95,8 @@ const Tensor& TensorTable::need(std::string_view name) {
 }
 
 bool TensorTable::any(std::string_view pattern) const {
-  // Only the names that begin as the pattern does: dialects ask for every layer and head.
+  // Only names that begin with the pattern's text before its first star are compared, because dialects call this
+  // function for every layer and head.
   const std::string_view prefix = pattern.substr(0, pattern.find('*'));
   for (auto entry = entries_.lower_bound(prefix); entry != entries_.end() && entry->first.starts_with(prefix);
        ++entry) {

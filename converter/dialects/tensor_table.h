@@ -1,4 +1,4 @@
-// The checkpoint's tensors under canonical names, with an account of what became of each.
+// A table of a checkpoint's tensors under canonical names, which records the tensors that were used.
 #pragma once
 
 #include <functional>
@@ -13,38 +13,40 @@
 namespace linformer::convert {
 
 struct NamePattern {
-  const char* pattern;  // a name in which * stands for any characters but dots, ** at the end for anything
-  const char* reason;   // why tensors of such names do not belong in the model file
+  const char* pattern;  // In a pattern, * matches any characters except dots, and ** at the end matches anything.
+  const char* reason;   // Says why tensors whose names match do not belong in the model file.
 };
 
-// In time proportional to the name's bytes, whatever the name.
+// Returns whether the pattern matches the whole name. For any name, this takes time at most proportional to its length.
 bool matches(std::string_view name, std::string_view pattern);
 
-// The number of bytes at the start of every tensor's name that wrappers put there: checkpoint.wrapper, and after it
-// module., model., _orig_mod.
+// Returns the number of bytes at the start of every tensor's name that wrappers of the model added: checkpoint.wrapper,
+// and each "module.", "model." and "_orig_mod." that follows in all names.
 size_t wrapper_prefix(const Checkpoint& checkpoint);
 
-// What checkpoint.wrapper may be: 0, and the lengths of the first few prefixes that end in a dot and that all names
-// have ("student.", "student.encoder."), shortest first.
+// Returns the values that are tried for checkpoint.wrapper: 0, and the lengths of the first few prefixes that all names
+// have and that end in a dot ("student.", "student.encoder."), shortest first.
 std::vector<size_t> possible_wrappers(const Checkpoint& checkpoint);
 
 class TensorTable {
  public:
-  // Strips wrapper_prefix(), then applies `rename`.
-  // Throws Error when two tensors end up with one name. The checkpoint must outlive the table; its budget pays for the
-  // names that are looked at.
+  // Builds the table. A canonical name is what `rename` returns for a tensor's name without wrapper_prefix(). Throws
+  // Error if two tensors get the same canonical name. The checkpoint must outlive the table, which charges its work to
+  // the checkpoint's budget.
   TensorTable(const Checkpoint& checkpoint, const std::function<std::string(std::string)>& rename);
 
-  // The tensor of a canonical name, or null. use() also counts it as mapped.
+  // Both return the tensor with this canonical name, or null if there is none. use() also marks the tensor as used.
   const Tensor* find(std::string_view name) const;
   const Tensor* use(std::string_view name);
-  // As use(); throws Error naming it when it is absent.
+  // Returns the tensor and marks it as used. Throws Error that names the tensor if it is absent.
   const Tensor& need(std::string_view name);
+  // Returns whether any canonical name matches the pattern.
   bool any(std::string_view pattern) const;
-  // Canonical names that begin with `prefix`, in alphabetical order.
+  // Returns the canonical names that begin with `prefix`, in alphabetical order.
   std::vector<std::string> names(std::string_view prefix = {}) const;
 
-  // Lists the unused tensors with the reason of the first pattern that fits; throws Error naming those that none fits.
+  // Adds the unused tensors to the report, each with the reason of the first pattern that matches its name. Throws
+  // Error that names the unused tensors that no pattern matches, and calls the model `model`.
   void account_for_rest(std::span<const NamePattern> patterns, const char* model, Report& report) const;
 
  private:
@@ -56,7 +58,7 @@ class TensorTable {
   std::map<std::string, Entry, std::less<>> entries_;
 };
 
-// "a", "b" and 3 more.
+// Returns a text with the first `shown` names, such as `"a", "b" and 3 more`.
 std::string list_names(const std::vector<std::string>& names, size_t shown);
 
 }  // namespace linformer::convert

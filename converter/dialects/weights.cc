@@ -37,9 +37,9 @@ void WeightWriter::check_shape(const Tensor& tensor, std::initializer_list<Size>
     wanted +=
         (axis++ ? ", " : "") + (size.value ? std::to_string(size.value) + " (" + size.meaning + ")" : size.meaning);
   }
-  if (!fits) fail("the tensor ", quote(tensor.name), " is ", shape_text(tensor), " where ", wanted, "] is due");
+  if (!fits) fail("the tensor ", quote(tensor.name), " is ", shape_text(tensor), ", but ", wanted, "] is expected");
   if (tensor.type > DataType::bf16) {
-    fail("the tensor ", quote(tensor.name), " is ", shape_text(tensor), " where floating point is due");
+    fail("the tensor ", quote(tensor.name), " is ", shape_text(tensor), ", but floating point is expected");
   }
   for (axis = 0; axis < tensor.shape.size(); ++axis) dimension(tensor, axis);
 }
@@ -78,7 +78,8 @@ TensorIndex WeightWriter::add(Form form, const Tensor& tensor) {
   return place->second;
 }
 
-// `first_row`: where the tensor's rows begin in the model's, which may be made of several.
+// Records in the report and in the builder's origin that the model's tensor `index` holds the values of `tensor`. The
+// model's tensor may be made of several; `first_row` is the row at which this one begins.
 TensorIndex WeightWriter::record(const std::string& role, const Tensor& tensor, TensorIndex index, uint64_t first_row) {
   const std::string& kept = builder_.description.tensors[static_cast<size_t>(index)].name;
   report(role, tensor, kept == tensor.name || first_row > 0 ? "" : "same values as " + escaped(kept));
@@ -139,8 +140,8 @@ Linear WeightWriter::stacked_linear(const std::string& role, std::span<const Ten
     bias_sources.push_back(source(biases[i]));
   }
   if (weights.empty() || (out.value != 0 && outputs != out.value)) {
-    fail("the tensors of ", role, " have ", outputs, " outputs together where ", out.value, " (", out.meaning,
-         ") are due");
+    fail("the tensors of ", role, " have ", outputs, " outputs together, but ", out.value, " (", out.meaning,
+         ") are expected");
   }
   Linear made;
   made.weight =
@@ -172,13 +173,13 @@ TensorIndex WeightWriter::table(const std::string& role, const Tensor& tensor, S
 TensorIndex WeightWriter::gathered_table(const std::string& role, const Tensor& table, std::vector<int64_t> rows,
                                          std::vector<float> weights) {
   if (table.shape.size() != 2) {
-    fail("the tensor ", quote(table.name), " is ", shape_text(table), " where [tokens, width] is due");
+    fail("the tensor ", quote(table.name), " is ", shape_text(table), ", but [tokens, width] is expected");
   }
   const uint64_t count = rows.empty() ? dimension(table, 0) : rows.size(), columns = dimension(table, 1);
   if (count > max_dimension || (!weights.empty() && weights.size() != count)) {
-    fail("there are ", weights.size(), " weights for ", count, " tokens");
+    fail("there are ", weights.size(), " weights for ", count, " tokens: one weight for each token is expected");
   }
-  // The rows may be named again and again, and each is read once more for it.
+  // `rows` may name the same row many times, and the row is read each time.
   checkpoint_.budget().charge_tensor(count * columns * sizeof(float));
   auto gathered = [checkpoint = &checkpoint_, table = std::make_shared<const Tensor>(table),
                    rows = std::make_shared<const std::vector<int64_t>>(std::move(rows)),
@@ -198,7 +199,7 @@ TensorIndex WeightWriter::gathered_table(const std::string& role, const Tensor& 
     }
   };
   const TensorIndex made = builder_.add_table(table.name, {count, columns}, writer::FloatSource(std::move(gathered)));
-  // On the way back there is one tensor with all of it.
+  // The export writes the whole table as one tensor.
   builder_.origin.tensors.push_back({table.name, {count, columns}, {{made, 0, count, 0, {columns, 1}}}});
   report(role, table, "a row for each token");
   return made;
@@ -241,7 +242,7 @@ Linear WeightWriter::spectral(const std::string& role, const Tensor& weight, con
     if (!std::isfinite(value)) fail("the tensor ", quote(weight.name), " overflows when divided by its spectral norm");
   }
   Linear made;
-  // On the way back there is one tensor, with the name that it has where no spectral norm is used.
+  // The export writes one tensor, under the name that the weight has in a model without spectral_norm.
   std::string name = weight.name;
   if (const size_t suffix = name.rfind("_orig"); suffix != name.npos) name.resize(suffix);
   made.weight = builder_.add_linear(name, rows, columns, values);
@@ -252,7 +253,7 @@ Linear WeightWriter::spectral(const std::string& role, const Tensor& weight, con
 }
 
 std::vector<float> WeightWriter::room_for_table(uint64_t rows, uint64_t columns) const {
-  // The writer holds a copy until the file is written.
+  // The table is charged twice, because the writer keeps a copy until the file is written.
   checkpoint_.budget().charge_memory(2 * sizeof(float) * rows * columns);
   return std::vector<float>(rows * columns);
 }

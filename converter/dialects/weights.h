@@ -1,4 +1,5 @@
-// From a checkpoint's tensor to a role in the model file: shapes checked, values finite, everything reported.
+// Adds tensors of a checkpoint to a model file. Their shapes and values are checked, and each is reported with its
+// role.
 #pragma once
 
 #include <functional>
@@ -17,53 +18,58 @@
 
 namespace linformer::convert {
 
-// Elements of tensors taken in so far; called now and then.
+// Called for each tensor that is added, with the number of its elements.
 using ReadProgress = std::function<void(uint64_t elements)>;
 
-// One size that a tensor must have, and what to call it; 0 = any.
+// The size that a dimension of a tensor must have, or 0 if any size is allowed, and the dimension's name in errors.
 struct Size {
   uint64_t value;
   const char* meaning;
 };
 
-// All functions throw Error naming the tensor. The checkpoint must outlive the builder's use of it.
+// Adds tensors of a checkpoint to a ModelBuilder. All functions throw Error that names the tensor. The checkpoint must
+// live until the builder has written the model file, because the builder reads the values again then.
 class WeightWriter {
  public:
   WeightWriter(const Checkpoint& checkpoint, writer::ModelBuilder& builder, Report& report, ReadProgress progress)
       : checkpoint_(checkpoint), builder_(builder), report_(report), progress_(std::move(progress)) {}
 
-  // `bias` may be null.
+  // Adds a Linear. `bias` may be null.
   Linear linear(const std::string& role, const Tensor& weight, const Tensor* bias, Size out, Size in);
-  // One Linear from parts that follow each other along its outputs, such as one for each head; `biases` is empty or
-  // has one for each part.
+  // Adds one Linear whose outputs are those of several parts in order, such as one part for each head. `biases` is
+  // empty or has one entry for each part.
   Linear stacked_linear(const std::string& role, std::span<const Tensor> weights, std::span<const Tensor> biases,
                         Size out, Size in);
-  // `bias` may be null: it is zeros then, which all such norms share, since sessions add one always.
+  // Adds a Norm. `bias` may be null.
   Norm norm(const std::string& role, const Tensor& scale, const Tensor* bias, Size width);
   TensorIndex table(const std::string& role, const Tensor& tensor, Size rows, Size columns);
-  // Row r is row rows[r] of `table`, an integer one too, times weights[r]; without `rows` row r, without `weights` as
-  // it is. Throws Error where the two have different lengths, or the checkpoint is too small for so many rows.
+  // Adds a table whose row r is row rows[r] of `table` times weights[r]. The elements of `table` may be integers. If
+  // `rows` is empty, row r is row r of `table`; if `weights` is empty, rows are not multiplied. Throws Error if `rows`
+  // and `weights` have different lengths, or if the result is too large in proportion to the checkpoint.
   TensorIndex gathered_table(const std::string& role, const Tensor& table, std::vector<int64_t> rows,
                              std::vector<float> weights);
   TensorIndex floats(const std::string& role, const Tensor& tensor, std::initializer_list<Size> shape);
-  // E: [k, N].
+  // Adds a projection matrix, [k, N].
   TensorIndex projection(const std::string& role, const Tensor& tensor, std::initializer_list<Size> shape);
-  // The index of `table` if `tensor` has its very values.
+  // If `tensor` has exactly the values of `table`, returns the index of `table` and reports the role; otherwise returns
+  // nothing.
   std::optional<TensorIndex> tied(const std::string& role, const Tensor& tensor, TensorIndex table);
-  // A Linear whose weight / its largest singular value is what the model uses: PyTorch's spectral_norm.
+  // Adds a Linear whose weight is `weight` divided by its spectral norm u^T `weight` v, as PyTorch's spectral_norm
+  // does.
   Linear spectral(const std::string& role, const Tensor& weight, const Tensor& u, const Tensor& v, const Tensor* bias,
                   Size out, Size in);
 
-  // Makes room for a table of [rows, columns] that is computed from settings or a small tensor. Throws Error where the
-  // checkpoint is too small for a table of this size.
+  // Returns a table of [rows, columns] zeros, which the caller fills with values computed from settings or from a small
+  // tensor. Throws Error if the table is too large in proportion to the checkpoint.
   std::vector<float> room_for_table(uint64_t rows, uint64_t columns) const;
-  // Such a table. A tensor that it came from is kept in the file too, for the way back.
+  // Adds a table that the caller computed. If it was computed from a tensor, the caller adds that tensor too, so that
+  // the export can restore the tensor.
   TensorIndex computed(const std::string& role, const std::string& name, const std::vector<uint64_t>& shape,
                        std::span<const float> values);
 
-  // Notes that the checkpoint's tensor is part of what `role` came from.
+  // Adds a line to the report which says that the tensor was used for `role`, with a note that may be empty.
   void report(const std::string& role, const Tensor& tensor, const std::string& note);
-  // All of a small tensor.
+  // Returns all values of a tensor, which should be small.
   std::vector<float> read(const Tensor& tensor) const;
 
  private:
@@ -79,13 +85,14 @@ class WeightWriter {
   writer::ModelBuilder& builder_;
   Report& report_;
   ReadProgress progress_;
-  std::map<uint32_t, size_t> sources_;  // the checkpoint's tensor -> entry of builder_.origin
-  // What was added already: a matrix that all layers or heads share is read once, not for each of them.
+  std::map<uint32_t, size_t> sources_;  // Entries of builder_.origin, by the index of the checkpoint's tensor.
+  // The views of tensors that were added so far. A matrix that layers or heads share is read only once.
   using View = std::tuple<Form, uint32_t, uint64_t, std::vector<uint64_t>, std::vector<uint64_t>>;
-  std::map<View, TensorIndex> views_;  // by form, tensor, offset, strides and shape
+  std::map<View, TensorIndex> views_;  // By form, tensor, offset, strides and shape.
 };
 
-// The size of a dimension that exists, at least 1 and within the model file's limit.
+// Returns the size of a dimension. Throws Error if the dimension does not exist, or if its size is 0 or above the model
+// file's limit.
 uint32_t dimension(const Tensor& tensor, size_t axis);
 
 }  // namespace linformer::convert

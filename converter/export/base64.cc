@@ -43,7 +43,7 @@ std::optional<std::vector<std::byte>> from_base64(std::string_view text) {
       if (value < 0) return std::nullopt;
       group = group << 6 | static_cast<uint32_t>(value);
     }
-    // The bits of a last digit that stand for nothing.
+    // The unused bits of the last digit must be 0.
     if ((group & ((1u << (8 * missing)) - 1)) != 0) return std::nullopt;
     for (size_t j = 0; j < 3 - missing; ++j) bytes.push_back(static_cast<std::byte>(group >> (16 - 8 * j) & 255));
   }

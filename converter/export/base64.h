@@ -1,4 +1,4 @@
-// Bytes as text in JSON (RFC 4648, with padding).
+// Base64 with padding (RFC 4648), for bytes that JSON holds as text.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 namespace linformer::convert {
 
 std::string to_base64(std::span<const std::byte> bytes);
-// Nothing unless `text` is exactly what to_base64 gives for some bytes.
+// Returns the bytes, or nothing if `text` is not exactly what to_base64() returns for some bytes.
 std::optional<std::vector<std::byte>> from_base64(std::string_view text);
 
 }  // namespace linformer::convert

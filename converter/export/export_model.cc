@@ -38,7 +38,8 @@ std::string from_text(const SourceTensor& tensor, const ModelDescription& model)
   return tensor.record->pieces()->size() > tensor.used.size() ? text + ", ..." : text;
 }
 
-// The text that the model file keeps, once it is sure to be a JSON object: it is copied into a file for other readers.
+// Returns the settings that the model file keeps, or "" if it has none. Throws Error if they are not a JSON object,
+// because other programs will read the text.
 std::string settings_of(const schema::Model& root) {
   if (root.settings() == nullptr || root.settings()->size() == 0) return {};
   std::string text = root.settings()->str();
@@ -64,7 +65,7 @@ void add_facts(const ModelDescription& model, const std::string& settings, Expor
       "Types are those of the model file; tensors that the conversion left out are not in it and not here.");
 }
 
-// Tensors whose data comes first: wide elements, so that all are aligned.
+// Orders tensors by decreasing element size, so that the data of each tensor is aligned.
 bool is_wider(const SourceTensor& a, const SourceTensor& b) { return element_bytes(a.type) > element_bytes(b.type); }
 
 void check_output(const ExportOptions& options) {

@@ -1,4 +1,5 @@
-// The way back in memory: from a model file's bytes to those of a checkpoint. linformer/convert.h has it for files.
+// Turns the bytes of a model file back into those of a checkpoint, in memory. linformer/convert.h declares the function
+// for files.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +10,9 @@
 
 namespace linformer::convert {
 
-// The bytes of the safetensors file go to `sink` in order. `file` is 64-byte aligned. Everything in it is validated,
-// but partly while bytes flow: after an Error what the sink got is worthless. Equal files give equal bytes.
-// Memory: one tensor at a time.
+// Passes the bytes of the safetensors file to `sink` in order. `file` must be 64-byte aligned. Everything in it is
+// validated, but in part only after the first bytes were passed on: after an Error the caller must discard them. Equal
+// files give equal bytes. One tensor at a time is held in memory.
 ExportReport export_model(std::span<const std::byte> file, const std::function<void(std::span<const std::byte>)>& sink,
                           const std::function<void(double done)>& progress = {});
 

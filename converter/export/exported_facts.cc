@@ -85,7 +85,7 @@ std::optional<ExportedTokenizer> exported_tokenizer(const Checkpoint& checkpoint
   std::memcpy(made.bytes.data(), bytes->data(), bytes->size());
   ModelDescription alone;
   Status status = read_description(made.bytes, made.bytes.size(), &alone);
-  // More token types than any model has: the model's own number is checked with the model as a whole.
+  // UINT64_MAX stands for the number of token types: that number is checked later, with the model as a whole.
   if (status.ok()) status = validate_tokenizer(alone.tokenizer, model.encoder.vocab_size, UINT64_MAX);
   if (!status.ok()) fail(source, ": ", status.message());
   if (alone.tokenizer.kind == TokenizerKind::none) return std::nullopt;

@@ -1,4 +1,5 @@
-// What a model file says beside its tensors, as texts in the metadata of a safetensors file, and back.
+// Writes the settings, labels and tokenizer of a model file as texts into the metadata of a safetensors file, and reads
+// them from there.
 #pragma once
 
 #include <optional>
@@ -13,18 +14,21 @@
 
 namespace linformer::convert {
 
-// `settings`: the JSON object that the model file keeps; empty: nothing.
+// Returns the metadata of the safetensors file as pairs of key and text. `settings` is the JSON object that the model
+// file keeps, or empty.
 std::vector<std::pair<std::string, std::string>> metadata_of(const ModelDescription& model,
                                                              const std::string& settings);
 
-// Gives the heads the labels that the file has for them. Throws Error where they fit no head.
+// Gives the heads the labels that the file's metadata has for them. Throws Error if labels name no head of the model,
+// or if their number is not that of its classes.
 void apply_exported_labels(const Checkpoint& checkpoint, ModelDescription* description, Report* report);
 
 struct ExportedTokenizer {
-  writer::AlignedBytes bytes;  // what the description's views point into
+  writer::AlignedBytes bytes;  // The views of the description point into these bytes.
   TokenizerDescription description;
 };
-// The tokenizer that the file has for this model, validated like that of a model file; nothing where there is none.
+// Returns the tokenizer in the file's metadata, or nothing if there is none. Throws Error if it is not valid for this
+// model; it is validated like the tokenizer of a model file.
 std::optional<ExportedTokenizer> exported_tokenizer(const Checkpoint& checkpoint, const ModelDescription& model);
 
 }  // namespace linformer::convert

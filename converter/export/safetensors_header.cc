@@ -9,7 +9,7 @@ namespace linformer::convert {
 
 namespace {
 
-constexpr size_t max_header = 100'000'000;  // bytes, the format's own limit
+constexpr size_t max_header = 100'000'000;  // In bytes: the limit of the format.
 
 const char* code_of(ElementType type) {
   return type == ElementType::bf16 ? "BF16" : type == ElementType::f16 ? "F16" : "F32";
@@ -21,7 +21,8 @@ std::string safetensors_header(const std::vector<std::pair<std::string, std::str
                                std::span<const SafetensorsEntry> entries) {
   nlohmann::ordered_json texts = nlohmann::ordered_json::object();
   for (const auto& [name, text] : metadata) texts[name] = text;
-  // Not one object: looking for each name among all others would be quadratic.
+  // The header is not built as one ordered_json object, because inserting into it searches all earlier names: the time
+  // would be quadratic.
   std::string header = "{\"__metadata__\":" + texts.dump();
   uint64_t begin = 0;
   for (const SafetensorsEntry& entry : entries) {

@@ -1,4 +1,4 @@
-// The beginning of a safetensors file.
+// Writes the header of a safetensors file.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,15 @@
 namespace linformer::convert {
 
 struct SafetensorsEntry {
-  std::string name;  // UTF-8, unique
+  std::string name;  // UTF-8. The names of a file must be unique.
   std::vector<uint64_t> shape;
-  ElementType type;  // f32, bf16 or f16
+  ElementType type;  // f32, bf16 or f16.
   uint64_t bytes;
 };
 
-// The length and the header, after which the entries' data follows in this order. A multiple of 8 bytes long, so that
-// data of decreasing widths is aligned. Throws Error beyond the format's 100 MB.
+// Returns the length field and the header; the data of the entries must follow it in their order. The result is a
+// multiple of 8 bytes long, so that the data of each entry is aligned if the entries are ordered by decreasing element
+// size. Throws Error if the header exceeds the 100 MB that the format allows.
 std::string safetensors_header(const std::vector<std::pair<std::string, std::string>>& metadata,
                                std::span<const SafetensorsEntry> entries);
 

@@ -16,7 +16,8 @@ namespace linformer::convert {
 
 namespace {
 
-// A copy, since the verifier does not check that elements are aligned.
+// Returns a copy of the numbers, because the verifier of FlatBuffers does not check that they are aligned. `most` is
+// the largest number of dimensions that is allowed, and `shown` names the tensor in errors.
 std::vector<uint64_t> numbers(const flatbuffers::Vector<uint64_t>* vector, size_t most, const std::string& shown) {
   if (vector == nullptr) return {};
   if (vector->size() > most) fail(shown, " has ", vector->size(), " dimensions, at most ", most, " are possible");
@@ -25,12 +26,12 @@ std::vector<uint64_t> numbers(const flatbuffers::Vector<uint64_t>* vector, size_
   return copy;
 }
 
-// Rows of a tensor of the model, and where their elements are in the checkpoint's tensor.
+// Consecutive rows of a tensor of the model, and the places of their elements in a tensor of the checkpoint.
 struct Piece {
   TensorIndex index;
   const TensorDescription* tensor;
   uint64_t first_row, offset;
-  std::vector<uint64_t> shape, strides;  // of the rows
+  std::vector<uint64_t> shape, strides;  // The shape of the rows, and their strides in the checkpoint's tensor.
 };
 
 Piece read_piece(const schema::SourcePiece& in, const Model& model, const std::string& shown) {
@@ -76,7 +77,7 @@ std::string name_of(const schema::SourceTensor& in, size_t index) {
   if (in.name()->size() > max_tensor_name) fail(shown, " has a name longer than ", max_tensor_name, " bytes");
   std::string name = in.name()->str();
   if (!valid_utf8(name) || name.find('\0') != name.npos) fail(shown, " has a name that is not text");
-  // safetensors keeps its texts under this name.
+  // In safetensors files this name is reserved for the metadata.
   if (name == "__metadata__") fail(shown, " has the name ", quote(name), ", which no tensor of safetensors may have");
   return name;
 }
@@ -110,8 +111,8 @@ SourceTensor read_source(const schema::SourceTensor& in, size_t index, const Mod
   return source;
 }
 
-// Calls copy(place in the checkpoint's tensor, place in the model's tensor, row of that) for every element of the
-// piece.
+// Calls copy(to, from, row) for every element of the piece. `to` is the element's index in the checkpoint's tensor,
+// `from` its index in the model's tensor, and `row` its row in the model's tensor.
 template <class Copy>
 void for_each_element(const Piece& piece, Copy copy) {
   const size_t inner = piece.shape.size() - 1;

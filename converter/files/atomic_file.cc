@@ -14,7 +14,8 @@ namespace {
 constexpr size_t buffer_size = size_t{1} << 20;
 constexpr int name_attempts = 100;
 
-// The beginning of a name, so that one of the longest length still has a temporary one; no character is cut.
+// Returns the beginning of a file name, so that the temporary name made from it isn't longer than file systems allow.
+// No UTF-8 character is cut in two.
 std::string beginning(const std::string& name) {
   constexpr size_t longest = 64;
   if (name.size() <= longest) return name;
@@ -119,7 +120,7 @@ void AtomicFile::commit() {
   if (!rename_over(temporary_, target_.path)) fail("rename the finished file to", errno);
   temporary_.clear();
   removal_->clear();
-  // The file itself is safe by now.
+  // The target is complete even if this sync fails.
   if (const int error = sync_folder(folder_)) fail("sync the folder of", error);
 }
 

@@ -1,4 +1,4 @@
-// A file that appears under its name complete or not at all.
+// Writes files that appear under their names only when they are complete.
 #pragma once
 
 #include <cstddef>
@@ -15,15 +15,16 @@
 
 namespace linformer::files {
 
-// Writes to a temporary name in the target's folder; commit() syncs it, renames it over the target and syncs the
-// folder. Destroyed without commit() it leaves the old file and no temporary one; for a process that a signal ends, see
-// temporary_names.h. A program that has mapped the old file still sees the old bytes. A symbolic link at `path` stays,
-// and the file that it points to is replaced. The new file gets the permissions that both the umask and the replaced
-// file allow.
+// An output file. Bytes are written under a temporary name in the target's folder; commit() syncs the file, renames it
+// over the target and syncs the folder. If the object is destroyed without commit(), the old file stays and the
+// temporary file is removed; temporary_names.h says what happens if a signal ends the process. A program that has
+// mapped the old file still sees the old bytes. A symbolic link at `path` is kept, and the file that it points to is
+// replaced. The new file gets the permissions that both the umask and the replaced file allow.
 //
-// "-" is standard output. It, devices and FIFOs are written to directly, without a buffer; a FIFO waits for its reader.
+// The path "-" is standard output. Standard output, devices and FIFOs are written to directly, without a buffer.
+// Opening a FIFO waits until it has a reader.
 //
-// All functions throw WriteError with the path and the reason. Not thread-safe.
+// All functions throw WriteError, which names the path and the reason. Not thread-safe.
 class AtomicFile {
  public:
   explicit AtomicFile(const std::string& path);
@@ -34,9 +35,9 @@ class AtomicFile {
   void append(std::span<const std::byte> bytes);
   void append(std::string_view bytes) { append(std::as_bytes(std::span(bytes))); }
   void append_zeros(uint64_t count);
-  // Overwrites bytes that were appended first. Only where is_file() is true.
+  // Overwrites the first bytes of the file, which must have been appended before. is_file() must be true.
   void rewrite_start(std::string_view bytes);
-  // False for what is written to directly.
+  // Returns whether a file is written and renamed. False for standard output, devices and FIFOs.
   bool is_file() const { return target_.kind == OutputTarget::Kind::file; }
   void commit();
   uint64_t size() const { return size_; }
@@ -46,7 +47,7 @@ class AtomicFile {
   void flush();
   [[noreturn]] void fail(const char* what, int error) const;
 
-  std::string path_;  // as given, for messages
+  std::string path_;  // The path that the caller gave, for errors.
   OutputTarget target_;
   std::unique_ptr<TemporaryName> removal_;
   std::string folder_, temporary_;

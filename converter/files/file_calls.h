@@ -1,5 +1,5 @@
-// The calls of the system that files are written with. file_calls_posix.cc and file_calls_windows.cc implement them.
-// Paths are UTF-8. A descriptor is the C library's, on Windows too. A call that fails sets errno.
+// The system calls that write files. file_calls_posix.cc and file_calls_windows.cc implement them. Paths are UTF-8.
+// Descriptors are those of the C library, on Windows too. A function that fails sets errno.
 #pragma once
 
 #include <cstddef>
@@ -8,27 +8,31 @@
 
 namespace linformer::files {
 
-// A new file that is written to, with the permissions that both the umask and the file `replaced`, where there is one,
-// allow. -1, with EEXIST, where a file has the name.
+// Creates a file for writing and returns its descriptor, or -1 after an error; errno is EEXIST if `path` exists. The
+// file gets the permissions that the umask and, if it exists, the file `replaced` allow.
 int create_file(const std::string& path, const std::string& replaced);
-// An existing device or FIFO that is written to, or a second number of a descriptor; child processes inherit neither.
+// Opens an existing device or FIFO for writing. Returns a descriptor that child processes do not inherit, or -1.
 int open_stream(const std::string& path);
+// Returns a copy of a descriptor that child processes do not inherit, or -1.
 int duplicate(int descriptor);
+// Closes a descriptor and ignores errors.
 void close_quietly(int descriptor);
-// False where the bytes may not have reached the file.
+// Closes a descriptor. Returns false if the written bytes may not have reached the file.
 bool close_written(int descriptor);
 
-// The number of bytes that were written; -1: none were. EINTR is possible.
+// Write up to `count` bytes and return how many were written, or -1 if none were. errno may be EINTR; the caller then
+// tries again.
 std::ptrdiff_t write_some(int descriptor, const void* bytes, size_t count);
 std::ptrdiff_t write_some_at(int descriptor, const void* bytes, size_t count, uint64_t offset);
-// 0, or errno's value.
+// Waits until the file's bytes are on the disk. Returns 0 or the value of errno.
 int sync_file(int descriptor);
-// What the folder's names are is safe too; 0 also where a system can't say.
+// Waits until the names in the folder are on the disk. Returns 0 or the value of errno. Returns 0 also if the system
+// can't sync folders.
 int sync_folder(const std::string& folder);
 
-// Gives the file `from` the name `to`, which another file may have had until then.
+// Renames the file `from` to `to`, which replaces a file of that name. Returns false after an error.
 bool rename_over(const std::string& from, const std::string& to);
-// A signal handler may call it.
+// Removes a file and ignores errors. A signal handler may call it.
 void remove_file(const char* path);
 bool may_read(const std::string& path);
 int64_t process_number();

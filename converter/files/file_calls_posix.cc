@@ -12,7 +12,7 @@ namespace linformer::files {
 int create_file(const std::string& path, const std::string& replaced) {
   constexpr mode_t any_file = 0666;
   struct stat facts {};
-  // None that the replaced file doesn't have.
+  // The new file gets no permission that the replaced file doesn't have.
   const mode_t mode = ::stat(replaced.c_str(), &facts) == 0 ? facts.st_mode & any_file : any_file;
   return ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
 }
@@ -40,7 +40,8 @@ int sync_file(int descriptor) {
 
 int sync_folder(const std::string& folder) {
   const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) return 0;  // a folder that may be written but not read: only the sync is lost
+  // The user may have the permission to write into the folder but not to read it. Then only the sync is omitted.
+  if (descriptor < 0) return 0;
   const int error = sync_file(descriptor);
   ::close(descriptor);
   // Some file systems can't sync folders.

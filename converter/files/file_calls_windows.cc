@@ -15,7 +15,7 @@ constexpr size_t most_at_once = size_t{1} << 30;
 
 HANDLE handle_of(int descriptor) { return reinterpret_cast<HANDLE>(::_get_osfhandle(descriptor)); }
 
-// A descriptor of an opened handle, which is closed where there is none left.
+// Returns a descriptor for an opened handle, or -1 after an error. Closes the handle if no descriptor is free.
 int descriptor_of(HANDLE handle) {
   if (handle == INVALID_HANDLE_VALUE) {
     set_errno();
@@ -36,7 +36,8 @@ std::ptrdiff_t write_to(int descriptor, const void* bytes, size_t count, OVERLAP
 
 }  // namespace
 
-// Windows gives the new file the permissions of its folder. FILE_SHARE_DELETE: remove_file() works while it is open.
+// Windows gives the new file the permissions of its folder. FILE_SHARE_DELETE lets remove_file() remove the file while
+// it is open.
 int create_file(const std::string& path, const std::string&) {
   return descriptor_of(::CreateFileW(wide(path).c_str(), GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_DELETE, nullptr,
                                      CREATE_NEW, FILE_ATTRIBUTE_NORMAL, nullptr));
@@ -78,7 +79,7 @@ int sync_file(int descriptor) {
   return errno;
 }
 
-// Folders can't be synced; rename_over() waits for the disk.
+// Windows can't sync folders. rename_over() waits for the disk instead.
 int sync_folder(const std::string&) { return 0; }
 
 bool rename_over(const std::string& from, const std::string& to) {

@@ -1,4 +1,4 @@
-// The bytes of a whole input file.
+// Opens input files.
 #pragma once
 
 #include <cstddef>
@@ -11,19 +11,20 @@
 
 namespace linformer::files {
 
-// A file that is mapped or read into memory.
+// The bytes of a whole file, which is mapped or was read into memory.
 class InputFile {
  public:
   InputFile() = default;
-  // `control` sets whether the file is mapped or read, and has the guard of mappings. The errors are those of
-  // FileBytes::map() and read().
+  // Maps or reads the file as control.access says, and passes a mapping to control.guard_mapping. Returns the errors of
+  // FileBytes::map() and FileBytes::read().
   static Result<InputFile> open(const std::string& path, const convert::Control& control);
 
   std::span<const std::byte> bytes() const { return bytes_.bytes(); }
 
  private:
   FileBytes bytes_;
-  std::shared_ptr<void> guard_;  // destroyed before bytes_ unmaps the pages; null where the file was read
+  // The result of control.guard_mapping. It is destroyed before bytes_ unmaps the pages. Null if the file was read.
+  std::shared_ptr<void> guard_;
 };
 
 }  // namespace linformer::files

@@ -1,12 +1,13 @@
-// Patterns of names, as in a shell. name_pattern_posix.cc and name_pattern_windows.cc implement them.
+// Patterns for names, as in a shell. name_pattern_posix.cc and name_pattern_windows.cc implement them.
 #pragma once
 
 #include <string>
 
 namespace linformer::files {
 
-// Whether the whole `name` fits: * stands for any characters, ? for one, [...] for one of those or, after !, for
-// another. A backslash takes the next character's meaning.
+// Returns whether the pattern fits the whole name. * stands for any characters and ? for one character. [...] stands
+// for one of the characters in the brackets, and [!...] for one that is not in them. A character after a backslash
+// stands for itself.
 bool fits_pattern(const std::string& pattern, const std::string& name);
 
 }  // namespace linformer::files

@@ -1,5 +1,5 @@
-// Windows has no fnmatch(). Bytes are compared, as that of POSIX does in the locale C; there are no classes such as
-// [:alpha:].
+// An implementation for Windows, which has no fnmatch(). It compares bytes, as fnmatch() does in the locale C. It does
+// not know character classes such as [:alpha:].
 #include <cstddef>
 
 #include "converter/files/name_pattern.h"
@@ -7,8 +7,8 @@
 namespace linformer::files {
 namespace {
 
-// Whether `character` fits the brackets that begin at `*at`, which becomes the end of them. Brackets without an end are
-// the character [.
+// Returns whether `character` fits the brackets that begin at `*at`, and moves `*at` behind them. A '[' without a ']'
+// stands for itself.
 bool fits_brackets(const std::string& pattern, size_t* at, char character) {
   const auto byte = [](char c) { return static_cast<unsigned char>(c); };
   size_t next = *at + 1;
@@ -34,18 +34,20 @@ bool fits_brackets(const std::string& pattern, size_t* at, char character) {
   return found != others;
 }
 
-// Whether `character` fits the part of the pattern at `*at`, which is no *; *at becomes the next part.
+// Returns whether `character` fits the part of the pattern at `*at`, and moves `*at` behind that part. The part must
+// not be '*'.
 bool fits_part(const std::string& pattern, size_t* at, char character) {
   if (pattern[*at] == '[') return fits_brackets(pattern, at, character);
   const bool any = pattern[*at] == '?';
-  if (pattern[*at] == '\\' && ++*at == pattern.size()) return false;  // nothing is escaped
+  if (pattern[*at] == '\\' && ++*at == pattern.size()) return false;  // No character follows the backslash.
   return pattern[(*at)++] == character || any;
 }
 
 }  // namespace
 
 bool fits_pattern(const std::string& pattern, const std::string& name) {
-  // Where the last * stands, and how much of the name it takes: nothing before it has to be tried again.
+  // `star` is the place behind the last '*' that was reached, and `taken` the end of the characters that the '*' stands
+  // for. When the rest doesn't fit, only `taken` has to grow: the parts before the last '*' need not be tried again.
   size_t star = std::string::npos, taken = 0;
   size_t at = 0, place = 0;
   while (place < name.size()) {

@@ -1,4 +1,4 @@
-// What a path of the command line means as an output.
+// Finds out what an output path names.
 #pragma once
 
 #include <string>
@@ -7,20 +7,20 @@ namespace linformer::files {
 
 struct OutputTarget {
   enum class Kind {
-    file,        // to be replaced as a whole: `path` is free of links at its end
-    descriptor,  // one that the process has, such as standard output: `descriptor`
-    stream       // a character device or a FIFO, opened at `path`
+    file,        // A file that is replaced as a whole. The last component of `path` is not a symbolic link.
+    descriptor,  // An open descriptor of the process, such as standard output. `descriptor` is its number.
+    stream       // A character device or a FIFO at `path`, which is opened and written to.
   };
   Kind kind = Kind::file;
   std::string path;
   int descriptor = -1;
 };
 
-// "-" is standard output. Follows symbolic links, also to names that don't exist yet.
-// Throws WriteError where nothing can be written: a folder, a block device, a socket, links without end.
+// Returns what the path names; "-" is standard output. Follows symbolic links, also to files that don't exist yet.
+// Throws WriteError for a folder, a block device, a socket and a cycle of links.
 OutputTarget output_target(const std::string& path);
 
-// Whether the bytes would go to standard output: "-", /dev/stdout and the like. Never throws.
+// Returns whether the path is standard output, such as "-" or /dev/stdout. Never throws.
 bool is_standard_output(const std::string& path);
 
 }  // namespace linformer::files

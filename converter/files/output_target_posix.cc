@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int most_links = 40;  // as the kernel
+constexpr int most_links = 40;  // The limit of the Linux kernel.
 
 [[noreturn]] void refuse(const std::string& path, const std::string& reason, int error = 0) {
   throw WriteError("cannot write " + path + ": " + reason, error);
@@ -36,8 +36,9 @@ std::string resolved(const fs::path& folder) {
 
 enum class DescriptorLink { none, own, foreign };
 
-// /dev/stdout, /dev/fd/1 and /proc/self/fd/1 end in a link that stands for an open descriptor; what the link seems to
-// name must not be replaced. `number` is set where the descriptor is this process's own.
+// Returns whether a symbolic link stands for an open descriptor, and whether that descriptor belongs to this process or
+// to a foreign one. /dev/stdout, /dev/fd/1 and /proc/self/fd/1 lead to such links. The path that the link seems to
+// point to must not be replaced. Sets `number` if the descriptor belongs to this process.
 DescriptorLink descriptor_link(const fs::path& link, int* number) {
   const std::string folder = resolved(folder_of(link));
   if (!folder.starts_with("/proc/") || !folder.ends_with("/fd")) return DescriptorLink::none;

@@ -1,4 +1,5 @@
-// Windows has no names of descriptors such as /dev/stdout: a path names a file, a folder or a device such as NUL.
+// Windows has no paths that name descriptors, such as /dev/stdout. A path names a file, a folder or a device such as
+// NUL.
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
@@ -22,7 +23,7 @@ OutputTarget output_target(const std::string& path) {
   if (path == "-") return {OutputTarget::Kind::descriptor, "standard output", standard_output};
   std::error_code error;
   fs::path place = wide(path);
-  // The file that a link points to is replaced, whether it exists yet or not.
+  // If the path is a symbolic link, the file that it points to is replaced, or created if it doesn't exist.
   if (fs::is_symlink(place, error)) place = fs::weakly_canonical(place, error);
   if (error && error != std::errc::no_such_file_or_directory) refuse(path, error.message(), error.value());
   const std::wstring name = place.filename().wstring();

@@ -11,16 +11,17 @@
 namespace linformer::files {
 namespace {
 
-constexpr size_t longest_path = 4096;  // that Linux opens
+constexpr size_t longest_path = 4096;  // In bytes: the longest path that Linux opens.
 
-// Static memory: a handler may run in any thread while another one is just leaving an object.
+// A place for one name. The slots are in static memory because a signal handler may read them while another thread
+// destroys a TemporaryName.
 struct Slot {
   std::atomic<bool> taken = false, armed = false;
   char path[longest_path] = {};
 };
 
 std::array<Slot, 8> slots;
-static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler reads it");
+static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler reads the flags of slots");
 
 }  // namespace
 
@@ -53,7 +54,7 @@ TemporaryName::~TemporaryName() {
 void TemporaryName::set(const std::string& path) {
   Slot& slot = slots[static_cast<size_t>(slot_)];
   slot.armed = false;
-  if (path.size() >= sizeof slot.path) return;  // Linux refuses to open such a path
+  if (path.size() >= sizeof slot.path) return;  // The file will not exist: Linux can't open such a long path.
   std::memcpy(slot.path, path.c_str(), path.size() + 1);
   slot.armed = true;
 }

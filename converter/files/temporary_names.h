@@ -1,27 +1,28 @@
-// Names of the temporary files that are being written. A program whose process a signal may end removes them in its
-// handler; this library installs none.
+// The names of the temporary files that are being written, so that the signal handler of a program can remove the files
+// before a signal ends the process. This library installs no signal handler.
 #pragma once
 
 #include <string>
 
 namespace linformer::files {
 
-// Removes the files of all names that are set. Returns whether there was one. A signal handler may call it: it calls
-// nothing but unlink.
+// Removes the files of all names that are set. Returns whether any name was set. A signal handler may call it: its only
+// system call is the one that removes a file.
 bool remove_temporary_files();
 
-// One name that remove_temporary_files() removes. Eight at a time in a process; each is used by one thread.
+// The name of a file that remove_temporary_files() removes. A process may have eight objects at a time. An object may
+// be used by one thread.
 class TemporaryName {
  public:
-  // Throws WriteError where eight are taken.
+  // Throws WriteError if the process already has eight objects.
   TemporaryName();
   ~TemporaryName();
   TemporaryName(const TemporaryName&) = delete;
   TemporaryName& operator=(const TemporaryName&) = delete;
 
-  // From now on `path` counts; before the file exists, so that no moment is left out.
+  // Sets the name. The caller must do so before it creates the file, so that a signal at any time finds the name.
   void set(const std::string& path);
-  // From now on it doesn't: the file has its own name, or is gone.
+  // Forgets the name. The caller must do so after the file was renamed or removed.
   void clear();
 
  private:

@@ -5,8 +5,8 @@
 
 namespace linformer::files {
 
-// One sentence that names the path and the reason. `code` is errno's value, 0 where the system said nothing; EPIPE:
-// the reader of our output went away.
+// An error in writing a file. The message is one sentence that names the path and the reason. code() is the value of
+// errno, or 0 if the error is not the system's. EPIPE means that the reader of a pipe has closed it.
 class WriteError : public std::runtime_error {
  public:
   explicit WriteError(const std::string& sentence, int error_code = 0)

@@ -1,35 +1,39 @@
-// What a conversion may cost, in proportion to the bytes that it was given.
+// Limits the memory and time that a conversion may take, in proportion to the bytes of its inputs.
 //
-// Limits on single fields don't bound what their products ask for. So whoever takes bytes in admits them, and whoever
-// makes something of them charges for it. Sound files use a small part; the multiples are what hostile ones may reach.
+// Limits on single fields of a file would not limit the products of these fields. So a reader admits the bytes that it
+// takes in, which raises the limits, and charges for memory, steps and reads. Valid files use a small part of their
+// limits; only files that were made to exhaust the converter reach them.
 #pragma once
 
 #include <cstdint>
 
 namespace linformer::convert {
 
-// Of one input, or of several that are read together. Not thread-safe.
+// The limits of one input, or of several inputs that are read together, and what was charged. Not thread-safe.
 class Budget {
  public:
-  // What a byte of structure pays for: of a pickle, a header, a JSON text, a vocabulary, but not of tensors' data.
-  static constexpr uint64_t memory_per_byte = 128;  // bytes of memory: one value takes about 100, one opcode 1
-  static constexpr uint64_t steps_per_byte = 128;   // values, names and rules looked at
-  // What a byte of a file pays for in tensors, which may overlap. Those with the very same elements, as models that
-  // share weights have, count once.
+  // What one byte of structure allows. Structure is the bytes of a pickle, a header, a JSON text or a vocabulary, but
+  // not the data of tensors.
+  static constexpr uint64_t memory_per_byte = 128;  // In bytes. A value takes about 100 bytes, an opcode 1 byte.
+  static constexpr uint64_t steps_per_byte = 128;   // A step visits one value, name or rule.
+  // How many bytes of tensors one byte of a file allows. Tensors may overlap. Tensors with exactly the same elements,
+  // as in models that share weights, count once.
   static constexpr uint64_t tensors_per_byte = 64;
-  // How often a tensor may be read: to be hashed, compared with an equal one, found tied, written.
+  // How often the data of a tensor may be read. Tensors are read to hash them, to compare them with others and to write
+  // them.
   static constexpr uint64_t reads_per_tensor = 16;
-  // What the smallest input may cost.
+  // What is allowed before any byte is admitted.
   static constexpr uint64_t free_memory = 1u << 20, free_steps = 1u << 20, free_tensors = 1u << 16,
                             free_reads = 1u << 20;
 
-  void admit(uint64_t bytes);       // of structure
-  void admit_file(uint64_t bytes);  // of a file with tensors in it
+  void admit(uint64_t bytes);       // Admits bytes of structure.
+  void admit_file(uint64_t bytes);  // Admits the bytes of a file that holds tensors.
 
-  // What may be charged at most, however many bytes are admitted; 0: no such limit.
+  // Sets a fixed limit on the memory that may be charged, in addition to the one in proportion to the admitted bytes. 0
+  // stands for no fixed limit.
   void limit_memory(uint64_t bytes) { most_memory_ = bytes == 0 ? UINT64_MAX : bytes; }
 
-  // Each throws Error once the account is overdrawn.
+  // The functions below throw Error if the charge exceeds its limit.
   void charge_memory(uint64_t bytes) {
     if (!memory_.take(bytes) || memory_.used > most_memory_) fail_memory();
   }
@@ -40,12 +44,12 @@ class Budget {
     if (!tensors_.take(bytes)) fail_tensors();
     reads_.limit += reads_per_tensor * bytes;
   }
-  // Bytes of tensors' data.
+  // Charges for reading bytes of tensors' data.
   void charge_read(uint64_t bytes) {
     if (!reads_.take(bytes)) fail_reads();
   }
 
-  // What was admitted and charged so far.
+  // The functions below return the amounts that were admitted and charged so far.
   uint64_t admitted() const { return admitted_; }
   uint64_t file_bytes() const { return file_bytes_; }
   uint64_t memory() const { return memory_.used; }

@@ -14,8 +14,9 @@ bool convert_to_f32(DataType type, const std::byte* from, std::span<float> value
     case DataType::f64:
       for (size_t i = 0; i < values.size(); ++i) {
         const double wide = load<double>(from + 8 * i);
-        // The cast of a value beyond the range of f32 would be undefined.
-        constexpr double limit = 0x1.ffffffp+127;  // halfway between the largest f32 and the next power of two
+        // A cast of a value beyond the range of f32 would be undefined behaviour. `limit` is halfway between the
+        // largest f32 and the next power of two: from there on, a value rounds to infinity.
+        constexpr double limit = 0x1.ffffffp+127;
         values[i] = wide >= limit    ? std::numeric_limits<float>::infinity()
                     : wide <= -limit ? -std::numeric_limits<float>::infinity()
                                      : static_cast<float>(wide);

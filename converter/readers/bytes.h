@@ -1,4 +1,4 @@
-// Little-endian numbers in mapped bytes, which may lie at any alignment.
+// Reads little-endian numbers from the bytes of a file, where they may have any alignment.
 #pragma once
 
 #include <bit>
@@ -20,9 +20,9 @@ Number load(const std::byte* from) {
   return number;
 }
 
-// Reads values.size() consecutive elements of a floating-point type; false for any other type.
+// Reads values.size() consecutive elements of a floating-point type. Returns false for any other type.
 bool convert_to_f32(DataType type, const std::byte* from, std::span<float> values);
-// The same of every type, integers rounded to the nearest float.
+// Reads values.size() consecutive elements of any type. Integers are rounded to the nearest float.
 bool convert_numbers(DataType type, const std::byte* from, std::span<float> values);
 
 }  // namespace linformer::convert

@@ -20,14 +20,16 @@ bool starts_with(std::span<const std::byte> bytes, std::string_view prefix) {
   return bytes.size() >= prefix.size() && std::memcmp(bytes.data(), prefix.data(), prefix.size()) == 0;
 }
 
-// A length that the file has room for, and an object. At byte 8 a zip of torch.save has its method (0) and a checkpoint
-// of the old format a byte of its magic number.
+// Returns whether the file begins with the length of a header that fits into the file, and with the '{' of a JSON
+// object. Files of torch.save can't be mistaken for this: byte 8 of a zip archive is its compression method (0), and
+// byte 8 of the old format belongs to its magic number.
 bool is_safetensors(std::span<const std::byte> bytes) {
   return bytes.size() > 8 && load<uint64_t>(bytes.data()) <= bytes.size() - 8 && bytes[8] == std::byte{'{'};
 }
 
-// The name of a model's format that other programs write and this one doesn't read; empty: none is known. An ONNX file
-// has no signature: it is a message that begins with its version (field 1) and its producer's name (field 2).
+// Returns the name of a format that other programs write and the converter does not read, or "" if the format is
+// unknown. An ONNX file has no signature. It is a protobuf message that begins with the version (field 1) and the name
+// of the producer (field 2).
 std::string_view foreign_format(std::span<const std::byte> bytes) {
   if (starts_with(bytes, "GGUF")) return "a GGUF file";
   if (starts_with(bytes, "\x89HDF\r\n\x1a\n")) return "an HDF5 file";
@@ -37,7 +39,7 @@ std::string_view foreign_format(std::span<const std::byte> bytes) {
 }
 
 void read_any(std::span<const std::byte> bytes, Checkpoint& checkpoint) {
-  // Before the others, as the length of a header may begin with the bytes of a pickle.
+  // This test comes first because the length of a header may begin with the same bytes as a pickle.
   if (is_safetensors(bytes)) return read_safetensors(bytes, checkpoint);
   if (starts_with(bytes, "PK\x03\x04")) return read_torch_zip(bytes, checkpoint);
   if (bytes.size() > 2 && bytes[0] == std::byte{0x80} && bytes[1] >= std::byte{2} && bytes[1] <= std::byte{5}) {
@@ -146,7 +148,7 @@ void Checkpoint::add_tensor(Tensor tensor) {
   const uint64_t held = storage.bytes.size() / data_type_bytes(storage.type);
   tensor.type = storage.type;
   tensor.elements = 1;
-  uint64_t last = tensor.offset;  // index of the last element in the storage
+  uint64_t last = tensor.offset;  // The largest index of an element in the storage.
   for (size_t i = 0; i < tensor.shape.size(); ++i) {
     uint64_t step = 0;
     if (!checked_mul(tensor.elements, tensor.shape[i], &tensor.elements) ||
@@ -159,7 +161,8 @@ void Checkpoint::add_tensor(Tensor tensor) {
     fail(shown, " reaches element ", last, " of ", storage.name, ", which holds ", held,
          ": the file is damaged or incomplete");
   }
-  // Every element may be read once more than it is stored, but not without bound.
+  // Strides of 0 repeat elements. A tensor must not have more elements than its storage holds, because the repetition
+  // would have no bound.
   if (tensor.elements > held) {
     fail(shown, " repeats the ", held, " elements of ", storage.name, " to ", tensor.elements,
          ": save it again after .contiguous()");
@@ -204,7 +207,8 @@ std::vector<Tensor> Checkpoint::take(const std::function<bool(const Tensor&)>& c
   constexpr uint32_t none = std::numeric_limits<uint32_t>::max();
   struct Part {
     std::vector<Tensor> tensors;
-    std::vector<uint32_t> twins;  // of the first of equal tensors: its place in `tensors`
+    // For each group of equal tensors, the place of its first member in `tensors`. The index is the old `same_as`.
+    std::vector<uint32_t> twins;
   };
   Part kept, taken;
   kept.twins.resize(tensors.size(), none);
@@ -254,7 +258,8 @@ void Checkpoint::read(const Tensor& tensor, uint64_t first, std::span<float> val
   if (values.empty()) return;
   const std::byte* base = storage.bytes.data();
 
-  // The innermost run of elements that lie next to each other, and the dimensions around it.
+  // `run` is the number of elements that lie next to each other in the innermost dimensions, and `outer` the number of
+  // dimensions around them.
   size_t outer = tensor.shape.size();
   uint64_t run = 1;
   while (outer > 0 && (tensor.strides[outer - 1] == run || tensor.shape[outer - 1] == 1)) run *= tensor.shape[--outer];

@@ -8,7 +8,7 @@ namespace linformer::convert {
 
 namespace {
 
-// tables[j][b]: the remainder of byte b followed by j zero bytes, so that eight bytes go in one step.
+// tables[j][b] is the remainder of byte b followed by j zero bytes. With these tables, one step takes eight bytes.
 constexpr auto tables = [] {
   std::array<std::array<uint32_t, 256>, 8> t{};
   for (uint32_t byte = 0; byte < 256; ++byte) {

@@ -1,5 +1,5 @@
-// CRC-32 as zip archives use it. zlib's is not taken because the converter is also built for machines for which there is
-// no zlib (tests/targets): those builds have libraries of headers only, and utf8proc.
+// The CRC-32 of zip archives. It is implemented here because the converter is also built for targets without zlib
+// (tests/targets), where the only libraries are utf8proc and libraries that consist of headers.
 #pragma once
 
 #include <cstddef>

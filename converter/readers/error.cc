@@ -18,7 +18,7 @@ void add_escaped(unsigned char byte, std::string* shown) {
 }  // namespace
 
 std::string escaped(std::string_view name) {
-  constexpr size_t longest = 160;  // bytes shown
+  constexpr size_t longest = 160;  // In bytes of `name`.
   std::string shown;
   for (const char character : name.substr(0, longest)) {
     const auto byte = static_cast<unsigned char>(character);

@@ -1,4 +1,4 @@
-// What is wrong with an input or a setting, as one sentence that names the thing and the next step.
+// Functions that make the messages of errors.
 #pragma once
 
 #include <sstream>
@@ -9,6 +9,8 @@
 
 namespace linformer::convert {
 
+// Throws Error with the concatenated parts as its message: one sentence that names the thing that is wrong and the next
+// step.
 template <class... Parts>
 [[noreturn]] void fail(const Parts&... parts) {
   std::ostringstream sentence;
@@ -19,7 +21,7 @@ template <class... Parts>
 // Returns the sentence with each control character, line feeds included, replaced by \x and its two hex digits.
 std::string without_controls(std::string_view sentence);
 
-// True when `text` is well-formed UTF-8.
+// Returns whether `text` is well-formed UTF-8.
 bool valid_utf8(std::string_view text);
 
 }  // namespace linformer::convert

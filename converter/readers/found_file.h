@@ -1,13 +1,13 @@
-// Files that a folder may have or lack.
+// Looks for files that a folder may have or lack.
 #pragma once
 
 #include <filesystem>
 
 namespace linformer::convert {
 
-// Whether there is such a file. Throws Error naming it where something of that name is there and can't be read as a
-// file, such as a link to nothing, a folder or a FIFO: it was meant to be read, so it doesn't count as absent. Every
-// file that is looked for beside another or in a folder is looked for with this function.
+// Returns whether the file exists. Throws Error, which names the path, if something exists under that name that can't
+// be read as a file, such as a broken link, a folder or a FIFO. It must not count as absent, because the user meant it
+// to be read. The converter uses this function for every file that it looks up in a folder.
 bool finds_file(const std::filesystem::path& path);
 
 }  // namespace linformer::convert

@@ -9,7 +9,8 @@ namespace {
 
 using nlohmann::json;
 
-// Builds values while nlohmann's parser (iterative: no recursion to exhaust) reports what it reads.
+// Builds values from the events of nlohmann's SAX parser. That parser is iterative, so deep nesting can't exhaust the
+// call stack.
 class ValueBuilder : public nlohmann::json_sax<json> {
  public:
   ValueBuilder(ValueStore& store, const std::string& what) : store_(store), what_(what) {}
@@ -76,7 +77,7 @@ class ValueBuilder : public nlohmann::json_sax<json> {
   const std::string& what_;
   Value root_;
   std::vector<Value> open_;
-  std::vector<ViewSet> keys_;  // of the objects in open_
+  std::vector<ViewSet> keys_;  // The keys of each object in open_.
 };
 
 }  // namespace

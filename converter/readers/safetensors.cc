@@ -1,5 +1,5 @@
-// safetensors: u64 header length, JSON header, tensor data without holes.
-// Source: the format description of huggingface/safetensors; every rule of it is enforced.
+// Reads safetensors files. A file consists of the length of the header (u64), the header (JSON) and the data of the
+// tensors without holes. The format is described in huggingface/safetensors; each of its rules is enforced.
 #include <algorithm>
 
 #include "base/checked.h"
@@ -11,7 +11,7 @@ namespace linformer::convert {
 
 namespace {
 
-constexpr uint64_t max_header = 100'000'000;  // bytes, the format's own limit
+constexpr uint64_t max_header = 100'000'000;  // In bytes: the limit of the format.
 
 DataType data_type(std::string_view code, const std::string& shown) {
   static constexpr std::pair<std::string_view, DataType> codes[] = {
@@ -33,7 +33,7 @@ uint64_t count(Value value, const std::string& shown, const char* what) {
 struct Entry {
   Tensor tensor;
   DataType type;
-  uint64_t begin, end;  // bytes in the data section
+  uint64_t begin, end;  // In bytes, from the start of the data section.
 };
 
 Entry read_entry(std::string_view name, Value fields) {
@@ -62,13 +62,13 @@ Entry read_entry(std::string_view name, Value fields) {
   uint64_t stride = 1;
   for (size_t i = entry.tensor.shape.size(); i-- > 0;) {
     entry.tensor.strides[i] = stride;
-    // With a dimension of 0 the product of the others is not bounded by `bytes`, and unused.
+    // If one dimension is 0, `bytes` does not limit the product of the others. The stride is then never used.
     if (!checked_mul(stride, entry.tensor.shape[i], &stride)) stride = 0;
   }
   return entry;
 }
 
-// The data section must be covered once, without holes: nothing hides in the file.
+// Throws Error unless the tensors cover the data section exactly once, without holes. So a file can't hide other data.
 void check_coverage(const std::vector<Entry>& entries, uint64_t data_bytes) {
   std::vector<const Entry*> sorted;
   for (const Entry& entry : entries) sorted.push_back(&entry);
@@ -77,8 +77,8 @@ void check_coverage(const std::vector<Entry>& entries, uint64_t data_bytes) {
   uint64_t covered = 0;
   for (const Entry* entry : sorted) {
     if (entry->begin != covered) {
-      fail("tensor ", quote(entry->tensor.name), " begins at byte ", entry->begin, " of the data, where ", covered,
-           " is due: tensors must neither overlap nor leave holes");
+      fail("tensor ", quote(entry->tensor.name), " begins at byte ", entry->begin, " of the data instead of byte ",
+           covered, ": tensors must neither overlap nor leave holes");
     }
     covered = entry->end;
   }
@@ -99,7 +99,8 @@ void read_metadata(Value metadata, Checkpoint& checkpoint) {
   }
 }
 
-// save_model() drops names that share one storage and notes dropped -> kept in the metadata.
+// Adds a tensor for each name that save_model() has dropped. If several names share one storage, save_model() writes
+// one of them and maps the dropped names to the kept one in the metadata.
 void add_aliases(Checkpoint& checkpoint) {
   const size_t stored = checkpoint.tensors.size();
   std::vector<const Tensor*> by_name;
@@ -107,7 +108,8 @@ void add_aliases(Checkpoint& checkpoint) {
   std::sort(by_name.begin(), by_name.end(), [](const Tensor* a, const Tensor* b) { return a->name < b->name; });
   std::vector<Tensor> aliases;
   for (const auto& [dropped, kept] : checkpoint.metadata) {
-    if (dropped == "format" || dropped == exported_dialect_key) continue;  // may happen to be a tensor's name
+    // The value of these keys is never the name of a kept tensor, but it may equal the name of one.
+    if (dropped == "format" || dropped == exported_dialect_key) continue;
     const auto named = [&](const std::string& name) -> const Tensor* {
       const auto place = std::lower_bound(by_name.begin(), by_name.end(), name,
                                           [](const Tensor* a, const std::string& b) { return a->name < b; });
@@ -122,7 +124,7 @@ void add_aliases(Checkpoint& checkpoint) {
   for (Tensor& alias : aliases) checkpoint.add_tensor(std::move(alias));
 }
 
-// Where dialects look for what was saved beside the tensors.
+// Puts the exported settings of the metadata into checkpoint.root, where dialects look for settings.
 void add_settings(Checkpoint& checkpoint) {
   for (const auto& [name, text] : checkpoint.metadata) {
     if (name != exported_settings_key) continue;

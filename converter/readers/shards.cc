@@ -16,15 +16,15 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr uintmax_t max_index_bytes = 16u << 20;
-constexpr size_t max_shards = 1024;  // the largest public models have about 200
+constexpr size_t max_shards = 1024;  // The largest public models have about 200.
 
 struct Index {
-  std::vector<std::string> shards;                        // file names, in the order of their first tensors
-  std::unordered_map<std::string_view, size_t> shard_of;  // tensor -> index into shards
+  std::vector<std::string> shards;                        // File names, in the order of their first tensors.
+  std::unordered_map<std::string_view, size_t> shard_of;  // Maps the name of a tensor to an index into `shards`.
 };
 
-// A plain name: what lies in another folder is not part of this checkpoint. A link in the folder may lead anywhere, as
-// in the caches of model hubs.
+// Throws Error unless the name is a plain file name, because shards must lie in the folder of the index. A symbolic
+// link in that folder may lead to any place, as in the caches of model hubs.
 void check_shard_name(std::string_view name) {
   if (name.empty() || name == "." || name == ".." || name.size() > 255 || name.find('\0') != name.npos) {
     fail("the index names the file ", quote(name), ", which is no file's name");
@@ -66,10 +66,10 @@ void check_tensors(const Checkpoint& shard, size_t number, const Index& index) {
     const auto found = index.shard_of.find(tensor.name);
     const std::string shown = "the tensor " + quote(tensor.name);
     if (found == index.shard_of.end()) {
-      // Of an alias the index may know the name that has the values alone.
-      if (tensor.alias_of.empty()) fail(shown, " lies in ", quote(index.shards[number]), " and not in the index");
+      // The index need not name an alias, because it names the tensor that holds the values.
+      if (tensor.alias_of.empty()) fail(shown, " is in ", quote(index.shards[number]), " but not in the index");
     } else if (found->second != number) {
-      fail(shown, " lies in ", quote(index.shards[number]), ", where the index puts it into ",
+      fail(shown, " is in ", quote(index.shards[number]), ", but the index puts it into ",
            quote(index.shards[found->second]), ": the files belong to different checkpoints");
     }
   }
@@ -108,19 +108,20 @@ Checkpoint read_shards(const std::string& path, const Control& control) {
 
 bool is_shard_index(const std::string& path) {
   std::error_code error;
-  if (!fs::is_regular_file(path, error)) return false;  // opening a FIFO would wait for ever
+  if (!fs::is_regular_file(path, error)) return false;  // Opening a FIFO could block for ever.
   std::array<char, 9> start{};
   std::ifstream file(path, std::ios::binary);
   file.read(start.data(), start.size());
   const size_t first = std::string_view(start.data(), static_cast<size_t>(file.gcount())).find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos || start[first] != '{') return false;
-  uint64_t header = 0;  // of a safetensors file, where it happens to look like text
+  // A safetensors file may begin with '{' if the length of its header happens to contain that byte.
+  uint64_t header = 0;
   std::memcpy(&header, start.data(), sizeof header);
   return start[8] != '{' || header > fs::file_size(path, error);
 }
 
 void refuse_single_shard(const std::string& path) {
-  // STEM-00001-of-00003.safetensors, or .bin
+  // The name of a shard has the form STEM-00001-of-00003.safetensors or STEM-00001-of-00003.bin.
   constexpr std::string_view digits = "0123456789", of = "-of-";
   constexpr size_t count = 5, tail = 1 + count + of.size() + count;
   const fs::path file = path;

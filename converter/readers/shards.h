@@ -1,5 +1,6 @@
-// A checkpoint in several files, with an index that says which tensor lies in which: model.safetensors.index.json and
-// pytorch_model.bin.index.json of Hugging Face's save_pretrained, {"weight_map": {TENSOR: FILE}}.
+// Opens checkpoints in several files (shards). An index file says which shard holds which tensor. Hugging Face's
+// save_pretrained writes such indexes as model.safetensors.index.json and pytorch_model.bin.index.json, with the
+// content {"weight_map": {TENSOR: FILE}}.
 #pragma once
 
 #include <string>
@@ -8,14 +9,16 @@
 
 namespace linformer::convert {
 
-// Whether the file is a JSON object and no safetensors file. False where it can't be read.
+// Returns whether the file begins as a JSON object and is not a safetensors file. Returns false if it can't be read.
 bool is_shard_index(const std::string& path);
 
-// All tensors that the index names. Its files lie beside it, each has exactly the tensors that the index puts into it,
-// and no tensor is in two. Throws Error that names the index, and the shard or tensor that is wrong.
+// Opens all shards of an index, which must lie in its folder. Throws Error, which names the index and the shard or
+// tensor at fault, unless each shard has exactly the tensors that the index names for it and no tensor is in two
+// shards.
 Checkpoint open_shards(const std::string& path, const Control& control);
 
-// Throws Error where the file is one of several by its name ("model-00001-of-00003.safetensors"): it names the index.
+// Throws Error, which names the index, if the file's name says that it is one of several shards, as in
+// "model-00001-of-00003.safetensors".
 void refuse_single_shard(const std::string& path);
 
 }  // namespace linformer::convert

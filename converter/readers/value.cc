@@ -7,7 +7,8 @@ namespace linformer::convert {
 namespace {
 const std::vector<Value> no_items;
 
-// Looking through all items for every setting of every layer would be quadratic.
+// Finds the value of a key in a large dict with an index of its keys. A linear search for every setting of every layer
+// would take quadratic time.
 Value find_indexed(Node* dict, std::string_view key) {
   const std::vector<Value>& items = dict->items;
   if (!dict->index || dict->index->items != items.size()) {
@@ -99,7 +100,7 @@ Value ValueStore::make(ValueKind kind) {
     fail("the checkpoint's structure has more than ", max_nodes,
          " values: keep only the model's weights and settings in it");
   }
-  budget_.charge_memory(sizeof(Node) + sizeof(Value));  // itself, and its place among another's items
+  budget_.charge_memory(sizeof(Node) + sizeof(Value));  // The node, and the handle among the items of another node.
   budget_.charge_steps(1);
   Node& node = nodes_.emplace_back();
   node.kind = kind;

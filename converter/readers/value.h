@@ -1,8 +1,9 @@
-// A tree of plain data, as read from a pickle or from JSON: what a checkpoint says beside its tensors.
+// A tree of plain data that was read from a pickle or from JSON, such as the settings of a checkpoint.
 //
-// Nodes live in a ValueStore and values are handles into it, so that data which a hostile pickle shares a
-// million times costs a million handles and not copies, cycles neither leak nor hang, and nothing is destroyed
-// recursively. Nodes are charged to the store's budget; whoever walks a tree limits depth and count.
+// A ValueStore owns the nodes, and values are handles to them. So a hostile pickle that refers to the same data a
+// million times costs a million handles but no copies, cycles do not leak, and nothing is destroyed recursively. Nodes
+// are charged to the store's budget. Code that walks a tree must limit the depth and the number of nodes that it
+// visits.
 #pragma once
 
 #include <cstdint>
@@ -20,29 +21,29 @@ namespace linformer::convert {
 
 // A checkpoint of 10,000 tensors with its optimizer state needs about half of this many nodes.
 inline constexpr size_t max_nodes = size_t{1} << 20;
-// Deepest nesting that is read or walked; real configurations nest fewer than 10 levels.
+// The deepest nesting that is read or walked. Real configurations nest fewer than 10 levels.
 inline constexpr int max_depth = 64;
 
 enum class ValueKind : uint8_t {
   null = 0,
   boolean,
   integer,
-  big_integer,  // beyond 64 bits: `text` holds its little-endian bytes
+  big_integer,  // An integer of more than 64 bits. `text` holds its little-endian bytes.
   real,
   text,
   bytes,
   list,
   tuple,
-  dict,     // items: key, value, key, value, ... in the order of insertion
-  global,   // an imported name that was only looked at: `text` is "module.name"
-  object,   // an instance of class `text`: arguments of its construction, state set afterwards
-  storage,  // `integer` numbers it
-  tensor,   // `integer` numbers it
+  dict,     // `items` holds key, value, key, value, ... in the order of insertion.
+  global,   // A name that a pickle imports. `text` is "module.name". Nothing is imported.
+  object,   // An instance of the class `text`, with the arguments of its construction and the state that was set later.
+  storage,  // A storage of the checkpoint. `integer` is its index.
+  tensor,   // A tensor of the checkpoint. `integer` is its index.
 };
 
 struct Node;
 
-// Copyable handle; an empty handle reads as null. Valid as long as the store that made it.
+// A copyable handle to a node. An empty handle reads as null. A handle is valid as long as the store that made it.
 class Value {
  public:
   Value() = default;
@@ -52,12 +53,14 @@ class Value {
   bool is(ValueKind wanted) const { return kind() == wanted; }
   const char* kind_name() const;
 
-  std::optional<int64_t> integer() const;  // integer or boolean
-  std::optional<double> real() const;      // real or integer
-  std::optional<bool> boolean() const;     // boolean, or an integer 0 or 1
-  std::string_view text() const;           // text, bytes, and the names of globals and objects; otherwise empty
+  std::optional<int64_t> integer() const;  // Returns the number of an integer or a boolean.
+  std::optional<double> real() const;      // Returns the number of a real or an integer.
+  std::optional<bool> boolean() const;     // Returns the value of a boolean or of an integer that is 0 or 1.
+  // Returns the content of a text or bytes, or the name of a global or of an object's class. Otherwise empty.
+  std::string_view text() const;
   const std::vector<Value>& items() const;
-  // The value of a text key in a dict or in an object's state (the last one if repeated); empty when absent.
+  // Returns the value of a text key in a dict or in an object's state. If the key is repeated, the last value counts.
+  // Returns an empty handle if there is no such key.
   Value find(std::string_view key) const;
   Value arguments() const;
   Value state() const;
@@ -67,10 +70,10 @@ class Value {
   Node* node_ = nullptr;
 };
 
-// Where the values of a dict's keys are among its items.
+// An index of the keys of a dict.
 struct KeyIndex {
-  ViewMap<size_t> places;
-  size_t items = 0;  // those that were there when the index was made
+  ViewMap<size_t> places;  // Maps each key to the place of its value in the items.
+  size_t items = 0;        // The number of items when the index was made.
 };
 
 struct Node {
@@ -80,18 +83,20 @@ struct Node {
   std::string_view text;
   std::vector<Value> items;
   Value arguments, state;
-  std::unique_ptr<KeyIndex> index;  // of a dict with many keys, since the first find()
+  std::unique_ptr<KeyIndex> index;  // Made by the first find() in a dict with many keys.
 };
 
-// Owns nodes and the strings that they refer to. Throws Error beyond max_nodes and beyond its budget.
+// The owner of nodes and of strings that they refer to. Its functions throw Error if it would have more than max_nodes
+// nodes, or if its budget is exhausted.
 class ValueStore {
  public:
   Value make(ValueKind kind);
   Value make_integer(int64_t integer);
-  Value make_text(std::string text);                       // keeps the text
-  Value make_view(ValueKind kind, std::string_view text);  // `text` must outlive the store
+  Value make_text(std::string text);
+  Value make_view(ValueKind kind, std::string_view text);  // `text` must outlive the store.
+  // Stores a string and returns a view of it, which is valid as long as the store.
   std::string_view keep(std::string text);
-  // Of the inputs that the values came from; whoever takes one in admits its bytes.
+  // Returns the budget of the inputs from which the values are made. The reader of an input admits its bytes.
   Budget& budget() const { return budget_; }
 
  private:
@@ -100,12 +105,12 @@ class ValueStore {
   std::deque<std::string> strings_;
 };
 
-// What a value stands for, through the wrappers that configuration libraries pickle: a node with `_val` or
-// `_content` in its state, an enumeration member made from one text.
+// Returns the plain value inside the wrappers that configuration libraries pickle. A wrapper is an object with `_val`
+// or `_content` in its state, or a member of an enumeration that is constructed from one text.
 Value unwrapped(Value value);
 
-// Parses `text` as one JSON value and admits it to the store's budget. `what` names the source in errors. No duplicate
-// keys, bounded depth.
+// Parses `text` as one JSON value and admits its bytes to the store's budget. `what` names the source in errors. Throws
+// Error if the text is not JSON, has duplicate keys or is nested deeper than max_depth.
 Value parse_json(ValueStore& store, std::string_view text, const std::string& what);
 
 }  // namespace linformer::convert

@@ -1,4 +1,4 @@
-// The BPE model of tokenizer.json and what stands around it.
+// Reads the BPE model of tokenizer.json, with its normalizer and pre-tokenizer.
 #include "base/description.h"
 #include "converter/readers/error.h"
 #include "converter/tokenizers/byte_bpe_files.h"
@@ -30,7 +30,8 @@ std::vector<NamedMerge> read_merges(const JsonPart& part, Budget* budget) {
   return merges;
 }
 
-// byte_fallback names all bytes or none; where it names some, the reference's order of tokens is not the text's.
+// Throws Error unless the vocabulary has a token for each byte. If it has tokens for some bytes only, the reference
+// (Hugging Face's tokenizers) returns tokens in an order that differs from that of the text.
 void check_fallback(const JsonPart& model, const NamedTokens& names) {
   size_t found = 0;
   for (int byte = 0; byte < 256; ++byte) {
@@ -82,7 +83,8 @@ void read_bpe(const std::string& file, const JsonPart& root, OwnedTokenizer* tok
     rules.byte_fallback = true;
   }
   rules.fuse_unknown = !all_bytes && named_unk && fuses;
-  // Without unk_token unknown bytes are left out, so <unk> may count as unk only where there are none.
+  // Without unk_token, bytes that have no token are left out. So <unk> may be the unknown token only if every byte has
+  // a token.
   if (!named_unk && all_bytes) description.unk = names.find("<unk>");
 }
 

@@ -14,7 +14,7 @@
 namespace linformer::convert {
 namespace {
 
-// The byte that each character of the printable alphabet stands for, -1 for the others.
+// Returns a table that maps each code point of GPT-2's printable alphabet to its byte, and other code points to -1.
 std::array<int, 0x200> make_bytes_of_printable() {
   std::array<int, 0x200> bytes;
   bytes.fill(-1);
@@ -22,7 +22,8 @@ std::array<int, 0x200> make_bytes_of_printable() {
   return bytes;
 }
 
-// The bytes that `name` stands for; false when it is not written in the printable alphabet.
+// Sets `bytes` to the bytes that `name` stands for. Returns false if `name` has a character outside the printable
+// alphabet.
 bool bytes_of_name(const std::string& name, std::string* bytes) {
   static const std::array<int, 0x200> bytes_of_printable = make_bytes_of_printable();
   bytes->clear();
@@ -83,7 +84,7 @@ void store_bpe(const NamedTokens& names, const std::vector<NamedMerge>& merges, 
   tokenizer->description.kind = byte_level ? TokenizerKind::byte_bpe : TokenizerKind::bpe;
   std::vector<std::string> tokens;
   std::vector<uint8_t> uses;
-  ViewMap<uint32_t> token_of;  // by the names that the vocabulary holds
+  ViewMap<uint32_t> token_of;  // Maps a name of the vocabulary to the index of its token.
   std::string bytes;
   for (const auto& [id, name] : names.by_id) {
     token_of.emplace(name, static_cast<uint32_t>(tokens.size()));
@@ -94,12 +95,14 @@ void store_bpe(const NamedTokens& names, const std::vector<NamedMerge>& merges, 
     } else if (in_alphabet) {
       tokens.push_back(bytes);
     } else {
-      // An added token in plain characters. A single one must not pass for the byte itself.
+      // The name is not in the printable alphabet, so this is an added token that stands for its own characters. If the
+      // name is one byte long, the token stays empty, because it would count as the token of that byte.
       tokens.push_back(name.size() == 1 ? std::string() : name);
     }
   }
   store_tokens(names, tokens, tokenizer);
-  // A word is looked up among the tokens only where merges are ignored.
+  // Whole words are looked up among the tokens only with ignore_merges. So the marks for hidden tokens are stored only
+  // then.
   const bool looked_up = tokenizer->description.rules.ignore_merges;
   if (looked_up && std::count(uses.begin(), uses.end(), static_cast<uint8_t>(TokenUse::hidden)) != 0) {
     tokenizer->token_uses = std::move(uses);

@@ -1,4 +1,4 @@
-// BPE: names of tokens, merges and what follows from them.
+// Reads the vocabularies and merges of BPE.
 #pragma once
 
 #include <string>
@@ -9,32 +9,34 @@
 
 namespace linformer::convert {
 
-// A merge as its file writes it, and where: for the sentence when a token is missing.
+// A merge of two tokens, given by their names in the file.
 struct NamedMerge {
   std::string left, right;
 };
 
-// The vocabulary of a JSON object {"token": id, ...}.
+// Reads a vocabulary from a JSON file {"token": id, ...}.
 NamedTokens read_vocabulary(const std::string& path, Budget* budget);
 
-// merges.txt or vocab.bpe: two tokens on a line, an optional "#version" line first.
+// Reads merges.txt or vocab.bpe. Each line has two tokens. The first line may begin with "#version".
 std::vector<NamedMerge> read_merges(const std::string& path, Budget* budget);
 
-// Splits "left right"; false unless there are exactly two.
+// Splits a line of the form "left right". Returns false unless it consists of exactly two names.
 bool split_merge(std::string_view line, NamedMerge* merge);
 
-// Tokens and merges as indices. `bytes`: the tokens are bytes that are written in the printable alphabet, otherwise
-// they are the characters of their names. `where` names the source of the merges.
+// Stores the tokens, and the merges as indices of tokens. If `bytes` is true, the names are bytes written in GPT-2's
+// printable alphabet; otherwise the tokens are the characters of their names. `where` names the source of the merges in
+// errors. Throws Error if a merge has a token that is not in the vocabulary.
 void store_bpe(const NamedTokens& names, const std::vector<NamedMerge>& merges, bool bytes, const std::string& where,
                OwnedTokenizer* tokenizer);
 
-// The number of bytes that no token stands for.
+// Returns the number of byte values (0 to 255) that have no token.
 size_t missing_bytes(const OwnedTokenizer& tokenizer);
 
-// vocab.json and merges.txt (or encoder.json and vocab.bpe) with the special tokens that their names suggest.
+// Reads a tokenizer from vocab.json and merges.txt, or from encoder.json and vocab.bpe. Special tokens are recognised
+// by their names, such as <s>.
 OwnedTokenizer load_byte_bpe(const std::string& vocabulary, const std::string& merges);
 
-// Replaces GPT-2's numbering by the model's, as fairseq's dictionary at `path` gives it.
+// Replaces GPT-2's ids by the ids of the model, which fairseq's dictionary (dict.txt) at `path` gives.
 void apply_fairseq_dictionary(const std::string& path, OwnedTokenizer* tokenizer);
 
 }  // namespace linformer::convert

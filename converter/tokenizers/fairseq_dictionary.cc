@@ -1,4 +1,4 @@
-// dict.txt: fairseq's own numbering of GPT-2's tokens, or of SentencePiece's pieces.
+// Reads dict.txt, in which fairseq renumbers GPT-2's tokens or the pieces of a SentencePiece model.
 #include <charconv>
 #include <unordered_map>
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int32_t bos = 0, pad = 1, eos = 2, unk = 3, first_line = 4;
 
-// "<word> <count>", possibly with fairseq's overwrite mark; returns the word.
+// Returns the word of a line "<word> <count>". Sets `overwrite` to whether the line ends with fairseq's overwrite mark.
 std::string_view word_of_line(const std::string& path, size_t number, std::string_view line, bool* overwrite) {
   constexpr std::string_view overwrite_mark = " #fairseq:overwrite";
   while (!line.empty() && (line.back() == ' ' || line.back() == '\t')) line.remove_suffix(1);
@@ -30,7 +30,7 @@ std::string_view word_of_line(const std::string& path, size_t number, std::strin
   return line.substr(0, space);
 }
 
-// The GPT-2 id that `word` writes in decimal, -1 when it is something else.
+// Returns the GPT-2 id that `word` is, or -1 if `word` is not a decimal number in its shortest form.
 int64_t gpt2_id(std::string_view word) {
   int64_t id = -1;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id);
@@ -38,8 +38,8 @@ int64_t gpt2_id(std::string_view word) {
   return error == std::errc() && end == word.data() + word.size() && canonical ? id : -1;
 }
 
-// Gives the tokens the ids of the dictionary's lines. token_of(word) is the internal token of a line's word, -1 when
-// there is none.
+// Gives the tokens the ids of the dictionary's lines. token_of(word) returns the index of the token that a line names,
+// or -1 if there is no such token.
 template <class TokenOf>
 void renumber(const std::string& path, TokenOf token_of, OwnedTokenizer* tokenizer) {
   const std::string text = read_text_file(path, &tokenizer->budget);
@@ -91,7 +91,7 @@ void renumber(const std::string& path, TokenOf token_of, OwnedTokenizer* tokeniz
 }  // namespace
 
 void apply_fairseq_dictionary(const std::string& path, OwnedTokenizer* tokenizer) {
-  // GPT-2's id of each internal token, to be replaced.
+  // Maps each GPT-2 id to the index of its token.
   std::unordered_map<int64_t, int64_t> token_of;
   const auto tokens = static_cast<int64_t>(tokenizer->token_offsets.size()) - 1;
   for (int64_t token = 0; token < tokens; ++token) {

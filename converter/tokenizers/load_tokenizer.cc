@@ -26,7 +26,8 @@ bool is_file(const fs::path& path) {
   return fs::is_regular_file(path, error);
 }
 
-// The SentencePiece model of a folder; empty when there is none.
+// Returns the path of the SentencePiece model in a folder, or an empty path if there is none. Throws Error if there are
+// several.
 fs::path find_sentencepiece_model(const fs::path& folder) {
   for (const char* name : {"spiece.model", "sentencepiece.bpe.model"}) {
     if (finds_file(folder / name)) return folder / name;
@@ -49,26 +50,25 @@ fs::path find_sentencepiece_model(const fs::path& folder) {
   return models[0];
 }
 
-// Files of another kind beside the one that is read.
+// Adds a note for each tokenizer file in the folder that is not among the `used` ones.
 void note_unused(const fs::path& folder, const std::vector<std::string>& used, OwnedTokenizer* tokenizer) {
   for (const char* name :
        {"tokenizer.json", "vocab.json", "encoder.json", "vocab.txt", "spiece.model", "sentencepiece.bpe.model"}) {
     bool listed = false;
     for (const std::string& other : used) listed = listed || other == name;
     if (!listed && is_file(folder / name)) {
-      tokenizer->notes.push_back((folder / name).string() + " is not used: " + used.front() +
-                                 " says more or goes first");
+      tokenizer->notes.push_back((folder / name).string() + " is not used: " + used.front() + " is read instead");
     }
   }
 }
 
-// The tokenizer that was read from these files.
+// Returns the tokenizer with the paths of the files that it was read from.
 OwnedTokenizer read_from(const std::vector<std::string>& files, OwnedTokenizer tokenizer) {
   tokenizer.files.insert(tokenizer.files.end(), files.begin(), files.end());
   return tokenizer;
 }
 
-// What is read and from which folder, before a dictionary renumbers it.
+// Reads the tokenizer's files, but not a dictionary that renumbers the tokens.
 OwnedTokenizer load_files(const fs::path& path, const TokenizerFileOptions& options) {
   std::error_code error;
   const bool folder_given = fs::is_directory(path, error);
@@ -113,7 +113,7 @@ OwnedTokenizer load_files(const fs::path& path, const TokenizerFileOptions& opti
        "fairseq's dict.txt), with vocab.txt, or with a SentencePiece .model");
 }
 
-// What the dictionary decides about. `path` is for the sentences.
+// Renumbers the tokens if there is a dict.txt of fairseq for them. `path` is the path of the tokenizer.
 void apply_dictionary(const std::string& path, const TokenizerFileOptions& options, OwnedTokenizer* tokenizer) {
   std::error_code error;
   const fs::path folder = fs::is_directory(path, error) ? fs::path(path) : fs::path(path).parent_path();

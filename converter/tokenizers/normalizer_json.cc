@@ -1,4 +1,4 @@
-// The normalizers of tokenizer.json.
+// Reads the normalizers of tokenizer.json.
 #include <array>
 #include <unordered_map>
 
@@ -40,7 +40,7 @@ std::vector<uint8_t> decode_base64(const JsonPart& part) {
   return bytes;
 }
 
-// A regular expression that is a plain text, or runs of spaces; all others are refused.
+// Adds a Replace step. Throws Error for a regular expression unless it is a plain text or the one for runs of spaces.
 void add_pattern(const JsonPart& part, NormalizerStep step, OwnedTokenizer* tokenizer) {
   const JsonPart pattern = part.at("pattern");
   step.kind = NormalizerKind::replace;
@@ -99,7 +99,7 @@ void read_step(const JsonPart& part, int depth, OwnedTokenizer* tokenizer) {
     auto bytes = decode_base64(map);
     if (bytes.empty()) return;
     if (!tokenizer->charsmap.empty() && tokenizer->charsmap != bytes) {
-      map.fail_here("is the second one, and another: one is supported");
+      map.fail_here("differs from that of an earlier step: only one charsmap is supported");
     }
     if (const Status status = Charsmap().create(bytes); !status.ok()) map.fail_here("is damaged: ", status.message());
     tokenizer->charsmap = std::move(bytes);

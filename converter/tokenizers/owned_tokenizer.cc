@@ -21,7 +21,7 @@ TokenizerDescription OwnedTokenizer::view() const {
 }
 
 bool NamedTokens::add(std::string_view name, int32_t id, Budget* budget) {
-  // In the table, in by_id and among the tokens' bytes, each with room to grow.
+  // The name is stored in id_of, in by_id and among the bytes of the tokens. These containers have some spare capacity.
   constexpr uint64_t copies = 4;
   budget->charge_steps(1);
   const bool added = id_of.insert_or_assign(std::string(name), id).second;

@@ -1,4 +1,4 @@
-// Putting a description together.
+// Functions that build the description of a tokenizer.
 #pragma once
 
 #include <string>
@@ -10,28 +10,30 @@
 
 namespace linformer::convert {
 
-// Names of a vocabulary as its file writes them, with their ids.
+// The tokens of a vocabulary by the names in its file, with their ids.
 struct NamedTokens {
   TextMap<int32_t> id_of;
-  std::vector<std::pair<int32_t, std::string>> by_id;  // ascending
+  std::vector<std::pair<int32_t, std::string>> by_id;  // In ascending order. Set by finish_names().
 
-  // Gives `name` the id and charges for what becomes of it later too. False where it has had another.
+  // Gives `name` the id, and charges the memory of all copies that will be made of the name. Returns false if the name
+  // already had an id, which is then replaced.
   bool add(std::string_view name, int32_t id, Budget* budget);
-  // The id of `name`, -1 when there is none.
+  // Returns the id of `name`, or -1 if there is none.
   int32_t find(std::string_view name) const;
 };
 
-// Checks that ids are unique and below max_dimension, and sorts. `file` is for the sentence.
+// Fills by_id. Throws Error, which names `file`, unless the ids are unique and below max_dimension.
 void finish_names(const std::string& file, NamedTokens* names);
 
-// Stores `bytes` of the tokens in the order of names.by_id; token_ids stays empty when the ids are 0, 1, 2, ...
+// Stores the tokens, whose `bytes` are in the order of names.by_id. token_ids stays empty if the ids are 0, 1, 2, ...
 void store_tokens(const NamedTokens& names, const std::vector<std::string>& bytes, OwnedTokenizer* tokenizer);
 
-// A special added token that is looked for in texts.
+// Returns a special added token, which is recognised inside texts.
 AddedToken special_token(std::string content, int32_t id, bool strip_left);
 
-// Templates first A last, and first A last B last (RoBERTa: first A last last B last). `second_type`: B and the last
-// separator have token type 1.
+// Sets the template "first A last" for a text A, and "first A last B last" for a pair. If `double_separator` is true,
+// the template for pairs is "first A last last B last", as RoBERTa's. If `second_type` is true, B and the token after
+// it have token type 1.
 void set_templates(int32_t first, int32_t last, bool double_separator, bool second_type, OwnedTokenizer* tokenizer);
 
 }  // namespace linformer::convert

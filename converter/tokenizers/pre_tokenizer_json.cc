@@ -1,4 +1,4 @@
-// The pre-tokenizers of tokenizer.json.
+// Reads the pre-tokenizers of tokenizer.json.
 #include <algorithm>
 #include <vector>
 
@@ -12,7 +12,7 @@
 namespace linformer::convert {
 namespace {
 
-// The parts of a sequence, and of those in it, one after the other.
+// Appends the pre-tokenizer to `parts`. If it is a Sequence, appends its members, and the members of nested Sequences.
 void flatten(const JsonPart& part, int depth, std::vector<JsonPart>* parts) {
   if (part.null()) return;
   if (depth > 8) part.fail_here("is nested too deeply");
@@ -43,7 +43,7 @@ SplitBehavior read_behavior(const JsonPart& part) {
   part.fail_here("(", quote(name), ") must be Isolated, Removed, MergedWithPrevious, MergedWithNext or Contiguous");
 }
 
-// An expression of the list in text/word_patterns.h; false for others.
+// Sets `kind` to the known expression (text/word_patterns.h) that equals `expression`. Returns false if there is none.
 bool find_expression(std::string_view expression, SplitKind* kind) {
   for (int i = 0; is_word_pattern(static_cast<SplitKind>(i)); ++i) {
     *kind = static_cast<SplitKind>(i);
@@ -60,7 +60,8 @@ void read_split(const JsonPart& part, TokenizerRules* rules) {
   const bool plain = !pattern.at("String").null();
   const std::string text = plain ? pattern.at("String").text() : pattern.at("Regex").text();
   if (!plain && find_expression(text, &step.kind)) {
-    // All of a text are words of the expression, so that these are the parts with either of the two.
+    // The matches of a known expression cover the whole text. So "Isolated" and "Removed" with `invert` give the same
+    // parts: the matches.
     if (behavior != SplitBehavior::isolated && !(behavior == SplitBehavior::removed && invert)) {
       part.at("behavior").fail_here("is not supported for this expression: Isolated, and Removed with invert, are");
     }

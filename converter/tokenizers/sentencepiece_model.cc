@@ -1,5 +1,5 @@
-// SentencePiece's .model: a protocol-buffer message. Its library hides the normalizer's rules and ends the process on
-// some damaged files, so the few fields that count are read here.
+// Reads .model files of SentencePiece, which are protocol-buffer messages. The SentencePiece library is not used,
+// because it hides the rules of the normalizer and ends the process on some damaged files.
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -17,12 +17,12 @@ namespace {
 enum class PieceType : uint64_t { normal = 1, unknown, control, user_defined, unused, byte };
 constexpr const char* model_types[] = {"unigram", "BPE", "word", "char"};
 
-// Walks the fields of one message.
+// Iterates over the fields of a protocol-buffer message.
 class Message {
  public:
   Message(const std::string& file, std::string_view bytes) : file_(file), left_(bytes) {}
 
-  // The next field; false at the end.
+  // Reads the next field. Returns false at the end of the message.
   bool next() {
     if (left_.empty()) return false;
     const uint64_t tag = varint();
@@ -157,7 +157,7 @@ Model read_model(const std::string& file, std::string_view bytes) {
   return model;
 }
 
-// What each piece is to the runtime, and the ids that the file names.
+// Stores how the runtime may use each piece, and finds the ids of the special tokens.
 void store_types(const std::string& file, const Model& model, OwnedTokenizer* tokenizer) {
   TokenizerDescription& description = tokenizer->description;
   NamedTokens names;
@@ -211,11 +211,10 @@ OwnedTokenizer load_sentencepiece_model(const std::string& path) {
   unigram.byte_fallback = model.byte_fallback;
   tokenizer.notes.push_back("SentencePiece unigram from " + path + ": " + std::to_string(model.pieces.size()) +
                             " pieces");
-  tokenizer.template_note =
-      "the file says nothing of a template: nothing is put around texts, and ids are the file's own";
+  tokenizer.template_note = "the file has no template: nothing is put around texts, and ids are those of the file";
   if (model.denormalizes) tokenizer.notes.push_back(path + ": the rules for decoded text are left out");
   if (model.other_unk_text) {
-    tokenizer.notes.push_back(path + ": its own text for decoded unknown pieces is left out; U+2047 is used");
+    tokenizer.notes.push_back(path + ": its text for decoded unknown pieces is ignored; U+2047 is used");
   }
   return tokenizer;
 }

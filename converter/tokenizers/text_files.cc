@@ -43,7 +43,7 @@ namespace {
 
 using nlohmann::json;
 
-// Makes the tree that nlohmann's parser would make, but no deeper and no larger than the budget allows.
+// Builds the same tree as nlohmann's parser. Throws Error if the tree is deeper than max_depth or exceeds the budget.
 class TreeBuilder : public nlohmann::json_sax<json> {
  public:
   TreeBuilder(const std::string& path, Budget* budget) : path_(path), budget_(*budget) {}
@@ -64,7 +64,7 @@ class TreeBuilder : public nlohmann::json_sax<json> {
   bool end_object() override { return close(); }
   bool end_array() override { return close(); }
   bool key(string_t& name) override {
-    constexpr uint64_t node = 64;  // a member's place in the tree of its object
+    constexpr uint64_t node = 64;  // The approximate size of a node in the map of an object's members, in bytes.
     budget_.charge_memory(node);
     charge_text(name);
     member_ = &open_.back()->get_ref<json::object_t&>()[std::move(name)];
@@ -111,8 +111,8 @@ class TreeBuilder : public nlohmann::json_sax<json> {
   const std::string& path_;
   Budget& budget_;
   json root_;
-  std::vector<json*> open_;  // no container changes while one inside of it is open
-  json* member_ = nullptr;   // of the innermost object, for its next value
+  std::vector<json*> open_;  // The open containers. They stay in place, because a container inside them is still open.
+  json* member_ = nullptr;   // The place of the next value in the innermost object.
 };
 
 }  // namespace

@@ -11,9 +11,9 @@
 
 namespace linformer::convert {
 
-// The description and the arrays that its views point into.
+// The description of a tokenizer, together with the arrays that its views point into.
 struct OwnedTokenizer {
-  TokenizerDescription description;  // the views in it are not set: ask view()
+  TokenizerDescription description;  // Its views are not set; view() returns a description with views.
   std::vector<char> token_bytes;
   std::vector<uint32_t> token_offsets;
   std::vector<int32_t> token_ids;
@@ -21,32 +21,36 @@ struct OwnedTokenizer {
   std::vector<float> scores;
   std::vector<double> exact_scores;
   std::vector<uint8_t> charsmap, token_uses;
-  Budget budget;                      // of the files that were read
-  std::vector<std::string> files;     // paths of those files
-  std::vector<std::string> notes;     // sentences for the report: which files were used and why, what was inferred
-  std::optional<int64_t> max_length;  // to which tokenizer.json cuts texts; of use to static embeddings alone
-  std::string truncation_note;        // for the report of other models
-  std::string template_note;  // of what is put around texts; a dictionary replaces it. Last of the notes in the end
+  Budget budget;                      // The limits for reading the files.
+  std::vector<std::string> files;     // The paths of the files that were read.
+  std::vector<std::string> notes;     // Sentences for the report: which files were used and why, what was inferred.
+  std::optional<int64_t> max_length;  // The length to which tokenizer.json truncates texts. For static embeddings only.
+  std::string truncation_note;        // A note about truncation for the report of other models, or empty.
+  // A note about the tokens that are put around texts, or empty. load_tokenizer() appends it to `notes`, once a
+  // dictionary may have replaced it.
+  std::string template_note;
 
-  // A description whose views live as long as this object stays where it is and unchanged.
+  // Returns a description whose views are valid as long as this object is neither moved nor changed.
   TokenizerDescription view() const;
 };
 
 struct TokenizerFileOptions {
-  // For vocab.txt, which does not say it. Unset: do_lower_case of tokenizer_config.json beside it; where that is
-  // missing too, lower case unless the vocabulary has a token with a capital letter. The choice is in the notes.
+  // Whether texts are lowercased, for a vocab.txt, which does not say so. If unset, do_lower_case of the
+  // tokenizer_config.json beside it is taken. If that is missing too, texts are lowercased unless the vocabulary has a
+  // token with a capital letter. A note says what was chosen.
   std::optional<bool> lowercase;
-  // fairseq's dict.txt, where it is not beside the GPT-2 files. It renumbers a byte-level BPE vocabulary.
+  // The path of fairseq's dict.txt, if it is not in the folder of the tokenizer.
   std::string dictionary;
 };
 
-// `path`: one of the files below or a folder with them, tried in this order:
+// Reads a tokenizer. `path` is one of the files below or a folder that contains some of them. They are tried in this
+// order:
 //   tokenizer.json                                    byte-level BPE, WordPiece or Unigram of Hugging Face's tokenizers
 //   vocab.json + merges.txt, encoder.json + vocab.bpe  byte-level BPE
 //   vocab.txt                                         WordPiece
 //   spiece.model, sentencepiece.bpe.model, *.model    SentencePiece unigram
-// and with byte-level BPE in GPT-2's numbering (no <s> among its tokens) a dict.txt of fairseq, if there is one.
-// Throws Error (converter/readers/error.h) whose sentence names the file, the place and what is wrong or unsupported.
+// If there is a dict.txt of fairseq, it renumbers byte-level BPE with GPT-2's ids (which has no token <s>) and
+// SentencePiece models. Throws Error, which names the file, the place and what is wrong or not supported.
 OwnedTokenizer load_tokenizer(const std::string& path, const TokenizerFileOptions& options = {});
 
 }  // namespace linformer::convert

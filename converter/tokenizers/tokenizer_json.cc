@@ -64,7 +64,8 @@ namespace {
 constexpr const char* what_is_supported =
     "is not supported: BPE, WordPiece (normalizer BertNormalizer, pre_tokenizer BertPreTokenizer) and Unigram are";
 
-// A Sequence of one part is that part, of none is null.
+// Returns the only member of a Sequence, or a null part if the Sequence is empty. Returns other parts unchanged. Throws
+// Error if the Sequence has several members.
 JsonPart unwrapped(const JsonPart& part, const char* list) {
   if (part.null() || part.type() != "Sequence") return part;
   const JsonPart parts = part.at(list);
@@ -77,7 +78,7 @@ JsonPart unwrapped(const JsonPart& part, const char* list) {
 std::string model_type(const JsonPart& model) {
   model.need_object();
   if (!model.at("type").null()) return model.type();
-  if (!model.at("merges").null()) return "BPE";  // older files leave the type out
+  if (!model.at("merges").null()) return "BPE";  // Older files have no type.
   if (!model.at("unk_id").null()) return "Unigram";
   if (!model.at("max_input_chars_per_word").null()) return "WordPiece";
   model.at("type").fail_here("is missing");
@@ -114,7 +115,7 @@ void read_wordpiece(const std::string& file, const JsonPart& root, OwnedTokenize
   }
 }
 
-// The ids that model.vocab, an object or (Unigram) a list, gives its tokens.
+// The ids of the tokens in model.vocab, which is a list for Unigram and an object for other models.
 class VocabularyIds {
  public:
   explicit VocabularyIds(const nlohmann::json& vocabulary) : vocabulary_(vocabulary) {
@@ -146,10 +147,10 @@ class VocabularyIds {
   ViewMap<int64_t> listed_;
 };
 
-// The reference (tokenizers) numbers added tokens itself and only warns where the file gives another id: a token that
-// model.vocab has keeps its id there, and the others follow behind model.vocab in the list's order. Where the ids of
-// model.vocab have gaps, some versions continue after the largest id and others with the number of tokens. A token that
-// not all versions give the id in the file is refused.
+// Reads added_tokens. The reference, Hugging Face's tokenizers, numbers added tokens itself and only warns if the file
+// gives another id. A token of model.vocab keeps its id, and the other added tokens get the next ids in the order of
+// the list. If the ids of model.vocab have gaps, some versions of the reference continue after the largest id, and
+// others with the number of tokens. Throws Error unless all versions give a token the id in the file.
 void read_added_tokens(const JsonPart& list, const JsonPart& vocabulary, OwnedTokenizer* tokenizer) {
   if (list.null()) return;
   list.need_array();
@@ -167,7 +168,7 @@ void read_added_tokens(const JsonPart& list, const JsonPart& vocabulary, OwnedTo
     token.strip_left = part.at("lstrip").boolean(false);
     token.strip_right = part.at("rstrip").boolean(false);
     token.normalized = part.at("normalized").boolean(!token.special);
-    if (token.content.empty()) continue;  // the reference ignores it too
+    if (token.content.empty()) continue;  // The reference ignores such a token too.
     const std::string content(token.content);
     tokenizer->budget.charge_memory(2 * (sizeof token + content.size()));
     if (!seen.emplace(content, token.id).second) part.fail_here("names ", quote(content), " a second time");
@@ -189,9 +190,10 @@ void read_added_tokens(const JsonPart& list, const JsonPart& vocabulary, OwnedTo
   }
 }
 
-// Finds the pad and the mask among the special added tokens. The kind of model does not tell their names: MPNet's
-// WordPiece has RoBERTa's, and ModernBERT's byte-level BPE has BERT's. A special token is preferred to a token that is
-// only in the vocabulary: MPNet's vocabulary contains BERT's names too, and the model doesn't use those tokens.
+// Finds the pad token and the mask token among the special added tokens. Their names do not follow from the kind of the
+// model: MPNet's WordPiece has RoBERTa's names, and ModernBERT's byte-level BPE has BERT's. A special token is
+// preferred to a token that is only in the vocabulary, because MPNet's vocabulary also contains BERT's names, which the
+// model does not use.
 void find_special_tokens(TokenizerDescription* description) {
   const auto find = [&](const char* first, const char* second, int32_t* id) {
     for (const char* name : {first, second}) {
@@ -232,7 +234,7 @@ OwnedTokenizer load_tokenizer_json(const std::string& path) {
                              (type == "BPE" ? std::to_string(tokenizer.merges.size() / 3) + " merges, " : "") +
                              std::to_string(tokenizer.description.added_tokens.size()) + " added tokens");
   const auto ignored = [&path](const char* name) {
-    return path + ": " + name + " is left out; the program's own options decide";
+    return path + ": " + name + " is ignored; the options of the program decide instead";
   };
   if (const JsonPart truncation = root.at("truncation"); !truncation.null()) {
     truncation.need_object();

@@ -1,4 +1,4 @@
-// tokenizer.json of Hugging Face's tokenizers library.
+// Reads tokenizer.json of Hugging Face's tokenizers library.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,7 +11,7 @@ namespace linformer::convert {
 
 OwnedTokenizer load_tokenizer_json(const std::string& path);
 
-// Access to the document that names the place when something is not as it must be.
+// A part of the JSON document. It knows its place, so that errors can name it.
 class JsonPart {
  public:
   JsonPart(const std::string& file, std::string place, const nlohmann::json& json)
@@ -22,7 +22,7 @@ class JsonPart {
   bool null() const { return json_.is_null(); }
   size_t size() const { return json_.size(); }
 
-  // The member `name`; a null part when it is absent.
+  // Returns the member `name`, or a null part if it is absent.
   JsonPart at(const char* name) const;
   JsonPart at(size_t index) const;
   void need_object() const;
@@ -43,20 +43,22 @@ class JsonPart {
   const nlohmann::json& json_;
 };
 
-// The normalizers before BPE and Unigram.
+// Reads the normalizers of BPE and Unigram.
 void read_normalizer(const JsonPart& part, OwnedTokenizer* tokenizer);
 
-// With what the pre-tokenizers before BPE and Unigram end: bytes in the printable alphabet, or marks for spaces.
+// The result of the last pre-tokenizer: ByteLevel writes bytes in GPT-2's printable alphabet, and Metaspace writes
+// marks in place of spaces.
 enum class PreTokenizerEnd { none, bytes, marks };
+// Reads the pre-tokenizers of BPE and Unigram.
 PreTokenizerEnd read_pre_tokenizer(const JsonPart& part, OwnedTokenizer* tokenizer);
 
-// The tokens of model.vocab, an object of tokens and ids.
+// Reads model.vocab, an object that maps tokens to ids.
 NamedTokens read_names(const std::string& file, const JsonPart& vocabulary, Budget* budget);
 
-// The BPE model of a tokenizer.json with its normalizer and pre-tokenizer.
+// Reads the BPE model of a tokenizer.json, with its normalizer and pre-tokenizer.
 void read_bpe(const std::string& file, const JsonPart& root, OwnedTokenizer* tokenizer);
 
-// The post-processor: templates, token types, offsets.
+// Reads the post-processor, which sets the templates, the token types and whether offsets are trimmed.
 void read_post_processor(const JsonPart& part, OwnedTokenizer* tokenizer);
 
 }  // namespace linformer::convert

@@ -1,4 +1,4 @@
-// The post-processors of tokenizer.json.
+// Reads the post-processors of tokenizer.json.
 #include "base/description.h"
 #include "converter/readers/error.h"
 #include "converter/tokenizers/tokenizer_json.h"
@@ -7,18 +7,18 @@
 namespace linformer::convert {
 namespace {
 
-// ["</s>", 2]
+// Returns the id of a list such as ["</s>", 2].
 int32_t id_of_pair(const JsonPart& part) {
   part.need_array();
   if (part.size() != 2) part.fail_here("must be a token and its id");
   return part.at(size_t{1}).id();
 }
 
-// One list of a TemplateProcessing.
+// Reads a template of a TemplateProcessing: its items (tokens and texts) and their token types.
 void read_template(const JsonPart& list, const JsonPart& special_tokens, std::vector<int32_t>* items,
                    std::vector<uint8_t>* types) {
   list.need_array();
-  // A special token may stand for many ids and be named many times.
+  // The number of tokens is limited here, because a special token may stand for many ids and may be named many times.
   const auto add = [&](int32_t item, int32_t type) {
     if (items->size() >= max_template_entries) list.fail_here("gives more than ", max_template_entries, " tokens");
     items->push_back(item);
@@ -74,9 +74,9 @@ void read_template_processing(const JsonPart& part, OwnedTokenizer* tokenizer) {
   description.pair_types = std::move(pair_types);
 }
 
-// Applies the post-processors of a tokenizer.json in their order. A post-processor would act on the output of those
-// before it, which a tokenizer here cannot represent; so a second one of the same kind, or an unusual order, is
-// refused.
+// Applies the post-processors of a tokenizer.json in their order. In the reference, a post-processor acts on the output
+// of the one before it, which a TokenizerDescription can't represent in general. So a second post-processor of the same
+// kind, and an unusual order, are refused with an error.
 class PostProcessors {
  public:
   explicit PostProcessors(OwnedTokenizer* tokenizer) : tokenizer_(*tokenizer) {}
@@ -85,7 +85,7 @@ class PostProcessors {
     const std::string type = part.type();
     if (type == "RobertaProcessing") {
       start_template(part, type);
-      read_trimming(part, type, "");  // it trims before it puts its tokens around the texts
+      read_trimming(part, type, "");  // RobertaProcessing trims offsets before it adds its tokens.
       read_fixed_template(part, true);
     } else if (type == "BertProcessing") {
       start_template(part, type);
@@ -117,7 +117,7 @@ class PostProcessors {
     set_templates(description.bos, description.eos, roberta, !roberta, &tokenizer_);
   }
 
-  // `behind`: the type of the template that was applied before the trimming; empty: none was.
+  // `behind` is the type of the template that is applied before the trimming, or empty if there is none.
   void read_trimming(const JsonPart& part, const std::string& type, const std::string& behind) {
     const bool keeps_first = part.at("add_prefix_space").boolean(true);
     if (!part.at("trim_offsets").boolean(true)) return;
@@ -126,18 +126,20 @@ class PostProcessors {
       part.fail_here("(", type, ") trims offsets a second time, which is not supported: set its trim_offsets to false");
     }
     if (behind == "RobertaProcessing" || behind == "BertProcessing") {
-      // The template's own token is the first one then, and the text's first token keeps its space in some texts only.
+      // In this order the first token is the template's own. Whether the first token of the text keeps its space would
+      // then depend on the text.
       part.fail_here("(", type, ") trims offsets behind ", behind, ", which is not supported: put it before that");
     }
     description.trim_offsets = true;
-    // FirstSpace::as_added, the default, follows add_prefix_space; the model file has the field only where they differ.
+    // The default FirstSpace::as_added keeps the space if add_prefix_space is set. The model file has the field only if
+    // the post-processor says otherwise.
     if (keeps_first != description.add_prefix_space) {
       description.first_space = keeps_first ? FirstSpace::kept : FirstSpace::trimmed;
     }
   }
 
   OwnedTokenizer& tokenizer_;
-  std::string template_;  // type of the post-processor that set the template; empty: none has yet
+  std::string template_;  // The type of the post-processor that has set the template, or empty.
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Unigram vocabularies.
+// Reads the vocabularies of Unigram models.
 #pragma once
 
 #include <string>
@@ -10,22 +10,23 @@
 
 namespace linformer::convert {
 
-// One piece in the order of ids.
+// A piece of the vocabulary. Its place in a list of pieces is its id.
 struct ScoredPiece {
   std::string name;
   double score;
 };
 
-// Tokens and scores, which keep their double precision where a float would round them.
+// Stores the tokens and their scores. If a float would round any score, all scores are also stored as doubles.
 void store_pieces(const std::vector<ScoredPiece>& pieces, OwnedTokenizer* tokenizer);
 
-// The Unigram model of a tokenizer.json with its normalizer, pre-tokenizer and decoder.
+// Reads the Unigram model of a tokenizer.json, with its normalizer, pre-tokenizer and decoder.
 void read_unigram(const std::string& file, const JsonPart& root, OwnedTokenizer* tokenizer);
 
-// A SentencePiece model file (spiece.model): unigram only.
+// Reads a model file of SentencePiece, such as spiece.model. Throws Error for a model that is not of the unigram type.
 OwnedTokenizer load_sentencepiece_model(const std::string& path);
 
-// Replaces SentencePiece's numbering by fairseq's: the pieces by name, as the dictionary at `path` lists them.
+// Replaces SentencePiece's ids by fairseq's. The dictionary at `path` lists the pieces by name in the order of their
+// ids.
 void apply_piece_dictionary(const std::string& path, OwnedTokenizer* tokenizer);
 
 }  // namespace linformer::convert

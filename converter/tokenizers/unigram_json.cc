@@ -1,4 +1,4 @@
-// The Unigram model of tokenizer.json and what stands around it.
+// Reads the Unigram model of tokenizer.json, with its normalizer, pre-tokenizer and decoder.
 #include <charconv>
 #include <cmath>
 
@@ -10,7 +10,7 @@
 namespace linformer::convert {
 namespace {
 
-// Correctly rounded, as a literal is.
+// Returns the power of ten as a correctly rounded double, like a literal in source code.
 double power_of_ten(int exponent) {
   const std::string text = "1e" + std::to_string(exponent);
   double power = 0;
@@ -18,13 +18,14 @@ double power_of_ten(int exponent) {
   return power;
 }
 
-// The score as Hugging Face's reader has it, which scales the decimal digits by a power of ten and is then off by the
-// last bit for some numbers. Of splits that add up to nearly the same, that bit decides.
+// Returns the score that the reader of Hugging Face's tokenizers would return. It scales the decimal digits by a power
+// of ten, so that the last bit of some numbers is wrong. That bit must be reproduced, because it decides between splits
+// of a text whose scores have nearly the same sum.
 double as_reference_reads(double score) {
   char text[40];
   const auto [end, error] = std::to_chars(text, text + sizeof text, score, std::chars_format::scientific);
-  (void)error;          // the buffer is larger than any double
-  uint64_t digits = 0;  // at most 17
+  (void)error;          // The buffer is long enough for every double.
+  uint64_t digits = 0;  // Has at most 17 decimal digits.
   int exponent = 0;
   bool fraction = false;
   for (const char* at = text; at != end; ++at) {

@@ -12,7 +12,8 @@ namespace linformer::convert {
 namespace {
 
 bool has_capital(std::string_view token) {
-  if (token.size() > 2 && token.front() == '[' && token.back() == ']') return false;  // [CLS], [unused1]
+  // Special tokens such as [CLS] and [unused1] do not count.
+  if (token.size() > 2 && token.front() == '[' && token.back() == ']') return false;
   for (size_t at = 0; at < token.size();) {
     const uint32_t code_point = next_code_point(token.data(), &at);
     if (lower_case(code_point) != code_point) return true;
@@ -26,15 +27,16 @@ std::optional<bool> boolean(const nlohmann::json& json, const char* name) {
   return found->get<bool>();
 }
 
-// What tokenizer_config.json beside the vocabulary says, where it is there.
+// The settings of tokenizer_config.json beside the vocabulary, or the defaults if there is no such file.
 struct Config {
-  std::string path;
+  std::string path;  // Empty if there is no file.
   std::optional<bool> lowercase, strip_accents, split_cjk;
   bool mpnet = false;
   std::string cls = "[CLS]", sep = "[SEP]", pad = "[PAD]", unk = "[UNK]", mask = "[MASK]";
 };
 
-// A token's name, or an object with it.
+// Sets `token` to the member `name`, which is a text or an object with the text as its "content". Leaves `token`
+// unchanged if there is no such member.
 void read_name(const nlohmann::json& json, const char* name, std::string* token) {
   auto found = json.find(name);
   if (found == json.end()) return;
@@ -58,7 +60,7 @@ Config read_config(const std::string& vocabulary, Budget* budget) {
   config.split_cjk = boolean(json, "tokenize_chinese_chars");
   std::string tokenizer_class;
   read_name(json, "tokenizer_class", &tokenizer_class);
-  // transformers' MPNetTokenizer has RoBERTa's names and puts them around texts as RoBERTa does.
+  // MPNetTokenizer of transformers has RoBERTa's special tokens and RoBERTa's template.
   config.mpnet = tokenizer_class.starts_with("MPNetTokenizer");
   if (config.mpnet) {
     config.cls = "<s>", config.sep = "</s>", config.pad = "<pad>", config.mask = "<mask>";
@@ -98,7 +100,7 @@ OwnedTokenizer load_wordpiece(const std::string& vocabulary, std::optional<bool>
     if (id >= static_cast<int32_t>(max_dimension)) fail(vocabulary, " has more than ", max_dimension, " lines");
     if (!valid_utf8(line)) fail(vocabulary, " line ", id + 1, " is not valid UTF-8");
     capitals = capitals || has_capital(line);
-    repeated += !names.add(line, id++, &tokenizer.budget);  // of a token listed twice the last line counts
+    repeated += !names.add(line, id++, &tokenizer.budget);  // If a token is repeated, its last line counts.
   }
   finish_names(vocabulary, &names);
 

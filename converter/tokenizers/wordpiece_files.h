@@ -1,4 +1,4 @@
-// WordPiece vocabularies.
+// Reads the vocabularies of WordPiece.
 #pragma once
 
 #include <optional>
@@ -8,10 +8,11 @@
 
 namespace linformer::convert {
 
-// vocab.txt: a token on each line, its id the line's number from 0.
+// Reads a tokenizer from vocab.txt. Each line is a token, whose id is the number of the line, counted from 0.
+// `lowercase` is TokenizerFileOptions::lowercase.
 OwnedTokenizer load_wordpiece(const std::string& vocabulary, std::optional<bool> lowercase);
 
-// Stores `names` as the tokens, with BERT's special ids where the names are there.
+// Stores the tokens, and the ids of BERT's special tokens ([CLS] and others) if the vocabulary has them.
 void store_wordpiece(const NamedTokens& names, OwnedTokenizer* tokenizer);
 
 }  // namespace linformer::convert

@@ -20,7 +20,7 @@ using flatbuffers::FlatBufferBuilder;
 template <class T>
 flatbuffers::uoffset_t write_table(FlatBufferBuilder& builder, const T& in, const Origin& origin);
 
-// Visits the fields of one table: writes what they refer to, and the table itself in the end.
+// A visitor that writes one table. It first writes the objects that the fields refer to, and finish() writes the table.
 class TableWriter {
  public:
   TableWriter(FlatBufferBuilder& builder, const Origin& origin) : builder_(builder), origin_(origin) {}
@@ -36,7 +36,8 @@ class TableWriter {
       slots_.push_back({at, sizeof(flatbuffers::uoffset_t), true, write(in)});
     }
   }
-  // What few models have is left out, not written empty.
+  // Writes an optional field. If the model does not have it, it is left out of the table instead of being written
+  // empty.
   template <class T>
   void optional(const Field& field, std::initializer_list<bool> present, const T& in) {
     if (*present.begin()) {
@@ -53,7 +54,8 @@ class TableWriter {
     }
   }
 
-  // The order of flatc's functions: wide fields first, and the last before the first.
+  // Writes the table. The order of its fields is that of flatc's functions: wide fields come first, and fields of equal
+  // width are in reverse order.
   flatbuffers::uoffset_t finish() {
     const flatbuffers::uoffset_t start = builder_.StartTable();
     for (const size_t bytes : {size_t{8}, size_t{4}, size_t{2}, size_t{1}}) {
@@ -68,8 +70,8 @@ class TableWriter {
   struct Slot {
     flatbuffers::voffset_t at;
     size_t bytes;
-    bool refers;    // to something written before
-    uint64_t bits;  // the value, or where that is
+    bool refers;    // Whether the field refers to an object that was written before.
+    uint64_t bits;  // The value, or the offset of the object.
   };
 
   flatbuffers::voffset_t next() { return static_cast<flatbuffers::voffset_t>(4 + 2 * count_++); }
@@ -110,7 +112,7 @@ class TableWriter {
   FlatBufferBuilder& builder_;
   const Origin& origin_;
   std::vector<Slot> slots_;
-  unsigned count_ = 0;  // of the fields visited
+  unsigned count_ = 0;  // The number of fields visited so far.
 };
 
 template <class T>
@@ -120,7 +122,7 @@ flatbuffers::uoffset_t write_table(FlatBufferBuilder& builder, const T& in, cons
   return writer.finish();
 }
 
-// The bytes of the arrays that may be large.
+// A visitor that adds up the bytes of the arrays that may be large.
 class LargeBytes : public FieldVisitor {
  public:
   uint64_t total = 0;
@@ -138,7 +140,8 @@ class LargeBytes : public FieldVisitor {
 }  // namespace
 
 std::vector<std::byte> serialize_metadata(const ModelDescription& model, const Origin& origin) {
-  // The builder doubles its buffer and can't grow beyond 2 GiB; nothing but these arrays can be large.
+  // FlatBufferBuilder doubles its buffer when it is full, and fails beyond 2 GiB. Only the arrays that are counted here
+  // can be large.
   LargeBytes large;
   FieldsOf<TokenizerDescription>::visit(large, model.tokenizer);
   if (large.total > max_metadata_bytes / 4) {

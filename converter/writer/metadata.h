@@ -1,4 +1,4 @@
-// A ModelDescription as the bytes of the metadata section.
+// Writes a ModelDescription as the metadata section of a model file.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@
 
 namespace linformer::writer {
 
-// Deterministic: equal descriptions give equal bytes (with one version of flatbuffers). Every field is written, also
-// those that hold their default, so that a file means the same whatever a later schema's defaults are.
-// Throws WriteError when it would exceed the format's 2 GiB.
+// Returns the bytes of the metadata section. Equal descriptions give equal bytes with the same version of flatbuffers.
+// Fields that hold their default are also written, so that a later schema with other defaults can't change the meaning
+// of a file. Throws WriteError if the section would be too large for the format.
 std::vector<std::byte> serialize_metadata(const ModelDescription& model, const Origin& origin = {});
 
 }  // namespace linformer::writer

@@ -21,7 +21,7 @@
 namespace linformer::writer {
 namespace {
 
-// XXH3-64 of bytes that come in pieces: with seed 0 equal to hash_bytes() of the whole.
+// The XXH3-64 hash of bytes that come in pieces. With seed 0 it equals hash_bytes() of all bytes together.
 class StreamHash {
  public:
   explicit StreamHash(uint64_t seed = 0) { XXH3_64bits_reset_withSeed(&state_, seed); }
@@ -29,7 +29,7 @@ class StreamHash {
   uint64_t value() const { return XXH3_64bits_digest(&state_); }
 
  private:
-  XXH3_state_t state_{};  // its seed is compared with the one that is set
+  XXH3_state_t state_{};  // Initialised, because XXH3_64bits_reset_withSeed() reads the old seed.
 };
 
 uint64_t count_of(const std::vector<uint64_t>& shape) {
@@ -104,7 +104,8 @@ TensorIndex ModelBuilder::add_table(const std::string& name, const std::vector<u
 TensorIndex ModelBuilder::add_projection(const std::string& name, uint64_t k, uint64_t n, const FloatSource& source) {
   TensorDescription tensor;
   tensor.name = name;
-  // A product with it contracts over rows, which have scales of their own: not in int8.
+  // The product of a projection and a matrix sums over the rows of that matrix. In int8 each row has a scale of its
+  // own, which can't be taken out of the sum. So projections are not stored in int8.
   tensor.type = type_of(name);
   if (tensor.type == ElementType::int8) tensor.type = ElementType::bf16;
   if (tensor.type != ElementType::f32) tensor.layout = TensorLayout::padded_rows;
@@ -143,7 +144,8 @@ TensorIndex ModelBuilder::add(TensorDescription tensor, const FloatSource& sourc
     throw WriteError(tensor.name + " has " + std::to_string(tensor.shape.size()) + " dimensions: 1 to " +
                      std::to_string(max_rank) + " are possible");
   }
-  // Anybody can make tensors whose checksums are equal and whose values aren't: with a seed nobody can.
+  // Equal tensors are found with a seeded hash. A checkpoint can be made to contain many different tensors with equal
+  // checksums, which would all be compared, but not with equal seeded hashes.
   StreamHash hash, seeded(convert::process_seed());
   RoundingError error;
   encode(

@@ -1,11 +1,12 @@
-// Builds a .lnfr file: from roles and float32 sources to bytes. Knows nothing of checkpoints or dialects.
+// Builds .lnfr files from tensors with roles, whose values come from float32 sources. It does not depend on checkpoints
+// or dialects.
 //
 //   ModelBuilder builder(ElementType::f32);
 //   builder.description.encoder.embedding.tokens = builder.add_table("embed_tokens.weight", {vocab, d}, source);
 //   builder.description.heads[0].output.weight = builder.add_linear("out_proj.weight", classes, d, source);
 //   builder.write("model.lnfr");
 //
-// Not thread-safe. All errors but those of the file itself are WriteError.
+// Not thread-safe. Functions throw WriteError, and errors of the output file are files::WriteError.
 #pragma once
 
 #include <cstddef>
@@ -25,10 +26,11 @@
 
 namespace linformer::writer {
 
-// Bytes written so far and in all; called often, from the thread that writes.
+// A function that is called with the number of bytes written so far and in total. It is called often, on the thread
+// that writes.
 using Progress = std::function<void(uint64_t done, uint64_t total)>;
 
-// 64-byte aligned memory for Model::load.
+// A block of memory that is 64-byte aligned, as Model::load() needs it.
 class AlignedBytes {
  public:
   AlignedBytes() = default;
@@ -48,44 +50,48 @@ class AlignedBytes {
 
 class ModelBuilder {
  public:
-  // `weight_type`: of Linear weights, embedding tables and projections, which are bf16 where the others are int8. All
-  // else stays f32. `kept`: the first that fits a weight's name says its type.
+  // `weight_type` is the type of Linear weights, embedding tables and projections. If it is int8, projections are bf16.
+  // All other tensors are f32. The first element of `kept` whose pattern fits a weight's name sets the type of that
+  // weight instead.
   explicit ModelBuilder(ElementType weight_type = ElementType::f32, std::vector<convert::KeptWeights> kept = {});
 
-  // Everything about the model but `tensors`, which the functions below fill. The tokenizer's views must stay valid
-  // until the file is written. `producer` must not contain a time or path: equal input gives equal bytes.
+  // The caller fills the description, except `tensors`, which the functions below fill. The views of the tokenizer must
+  // stay valid until the file is written. `producer` must not contain a time or a path, so that equal inputs give equal
+  // bytes.
   ModelDescription description;
-  // May stay empty: the model then can't be turned back into a checkpoint.
+  // May stay empty. Then the model can't be turned back into a checkpoint.
   Origin origin;
 
-  // Each returns the index to store in `description`. Equal values in the same shape, type and layout share one
-  // tensor, which keeps its first name. The source is read once now and again when the file is written.
+  // The functions below add a tensor and return its index, which the caller stores in `description`. If a tensor of the
+  // same shape, type, layout and values exists, they return the index of that tensor, which keeps its name. The source
+  // is read once in the call and once more when the file is written.
 
-  // A Linear weight, logically [out, in] as in PyTorch, stored panel16 in the weight type.
+  // Adds a Linear weight of the logical shape [out, in], as in PyTorch. It is stored as panel16 in the weight type.
   TensorIndex add_linear(const std::string& name, uint64_t out, uint64_t in, const FloatSource& source);
-  // An embedding table: row_major in the weight type.
+  // Adds an embedding table. It is stored as row_major in the weight type.
   TensorIndex add_table(const std::string& name, const std::vector<uint64_t>& shape, const FloatSource& source);
-  // E: row_major f32, or padded_rows of 16 bits.
+  // Adds a projection E. It is stored as row_major in f32, or as padded_rows in a 16-bit type.
   TensorIndex add_projection(const std::string& name, uint64_t k, uint64_t n, const FloatSource& source);
-  // A bias, a norm, a convolution: row_major f32.
+  // Adds a bias, a norm or a convolution. It is stored as row_major in f32.
   TensorIndex add_floats(const std::string& name, const std::vector<uint64_t>& shape, const FloatSource& source);
-  // The same with the values at hand, which are copied.
+  // The functions below do the same with values instead of a source. The values are copied.
   TensorIndex add_linear(const std::string& name, uint64_t out, uint64_t in, std::span<const float> values);
   TensorIndex add_table(const std::string& name, const std::vector<uint64_t>& shape, std::span<const float> values);
   TensorIndex add_floats(const std::string& name, const std::vector<uint64_t>& shape, std::span<const float> values);
 
-  // Whether tensor `index`, a table or a projection, has these values already: an output tied to the embedding.
+  // Returns whether tensor `index` has this shape and these values. It shows whether an output layer is tied to the
+  // embedding. Returns false for Linear weights (panel16).
   bool holds(TensorIndex index, const std::vector<uint64_t>& shape, const FloatSource& source) const;
 
-  // The patterns of `kept` that no weight's name fits, so far.
+  // Returns the patterns of `kept` that have fitted no weight's name so far.
   std::vector<std::string> unused_patterns() const;
-  // What rounding to its type changed of each tensor in `description`.
+  // Returns the rounding error of each tensor in `description`.
   const std::vector<RoundingError>& rounding_errors() const { return errors_; }
 
-  // The whole file in memory, validated as Model::load does.
+  // Returns the whole file in memory. The description is validated as by Model::load().
   AlignedBytes serialize();
-  // Streams the file to `path` (files/atomic_file.h; "-" is standard output) and returns its bytes. The description is
-  // validated before anything is written; the output can also fail with files::WriteError.
+  // Writes the file to `path` (files/atomic_file.h; "-" is standard output) in pieces, and returns its size in bytes.
+  // The description is validated before anything is written. Throws files::WriteError if the output can't be written.
   uint64_t write(const std::string& path, const Progress& progress = {});
 
  private:
@@ -99,7 +105,7 @@ class ModelBuilder {
   std::vector<bool> kept_used_;
   std::vector<RoundingError> errors_;
   std::vector<FloatSource> sources_;
-  std::multimap<uint64_t, TensorIndex> by_hash_;  // with the seed of the process
+  std::multimap<uint64_t, TensorIndex> by_hash_;  // The hashes have the seed of the process.
 };
 
 }  // namespace linformer::writer

@@ -33,7 +33,7 @@ void widen_16(const std::byte* in, std::span<float> values, Convert convert) {
 
 uint16_t to_bf16(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
-  if ((bits & 0x7fffffff) > 0x7f800000) return static_cast<uint16_t>((bits >> 16) | 0x40);  // quiet
+  if ((bits & 0x7fffffff) > 0x7f800000) return static_cast<uint16_t>((bits >> 16) | 0x40);  // A quiet NaN.
   return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 
@@ -44,13 +44,14 @@ uint16_t to_f16(float value) {
   const uint32_t sign = (bits >> 16) & 0x8000;
   const uint32_t magnitude = bits & 0x7fffffff;
   if (magnitude > 0x7f800000) return static_cast<uint16_t>(sign | 0x7e00 | ((magnitude >> 13) & 0x1ff));
-  if (magnitude >= 0x477ff000) return static_cast<uint16_t>(sign | infinity_f16);  // 65520 and more round to infinity
-  if (magnitude >= 0x38800000) {                                                   // normal: 2^-14 and more
+  if (magnitude >= 0x477ff000) return static_cast<uint16_t>(sign | infinity_f16);  // 65520 and more round to infinity.
+  if (magnitude >= 0x38800000) {                                                   // 2^-14 and more are normal in f16.
     const uint32_t rounded = magnitude + 0xfff + ((magnitude >> 13) & 1);
     return static_cast<uint16_t>(sign | ((rounded - 0x38000000) >> 13));
   }
-  if (magnitude <= 0x33000000) return static_cast<uint16_t>(sign);  // up to 2^-25, half the smallest: zero
-  // Subnormal: the significand, hidden bit included, in units of 2^-24.
+  // Values up to 2^-25, which is half the smallest f16, round to zero.
+  if (magnitude <= 0x33000000) return static_cast<uint16_t>(sign);
+  // Other values are subnormal in f16. The significand, hidden bit included, is rounded to units of 2^-24.
   const uint32_t significand = (magnitude & 0x7fffff) | 0x800000;
   const uint32_t shift = 126 - (magnitude >> 23);
   const uint32_t whole = significand >> shift;

@@ -1,4 +1,5 @@
-// float32 to the storage types, in software: the same bits on every machine.
+// Converts float32 values to the low-precision types of model files, and back. It does so in software, so that every
+// machine writes the same bits.
 #pragma once
 
 #include <cstddef>
@@ -9,16 +10,17 @@
 
 namespace linformer::writer {
 
-// Round to nearest, ties to even. NaN stays a (quiet) NaN; values beyond the type's range become infinities.
+// Convert a value. Values are rounded to nearest, ties to even. A NaN becomes a quiet NaN, and a value beyond the range
+// of the type becomes an infinity.
 uint16_t to_bf16(float value);
 uint16_t to_f16(float value);
 float from_bf16(uint16_t bits);
 float from_f16(uint16_t bits);
 
-// Stores `values` as `type` (f32, bf16 or f16) at `out`, which has room for them. Returns the index of the first
-// finite value that the type can't hold, or -1.
+// Stores `values` as `type` (f32, bf16 or f16) at `out`, which must have room for them. Returns the index of the first
+// finite value that is beyond the range of the type, or -1.
 int64_t narrow(std::span<const float> values, ElementType type, std::byte* out);
-// The other way.
+// Reads values.size() values of `type` (f32, bf16 or f16) from `in`.
 void widen(const std::byte* in, ElementType type, std::span<float> values);
 
 }  // namespace linformer::writer

@@ -1,4 +1,5 @@
-// Where a model's tensors came from, kept in the file for the way back (linformer-convert --from-lnfr).
+// Describes which tensors of the checkpoint a model's tensors were made from. The model file keeps this, so that
+// linformer-convert --from-lnfr can turn it back into a checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -7,16 +8,16 @@
 
 namespace linformer::writer {
 
-// Rows [first_row, first_row + rows) of a tensor of the file: element (i, j, ...) of it is element
-// offset + (i - first_row) * strides[0] + j * strides[1] + ... of the checkpoint's tensor in row-major order.
+// The origin of rows [first_row, first_row + rows) of a tensor of the model file. Element (i, j, ...) of that tensor is
+// element offset + (i - first_row) * strides[0] + j * strides[1] + ... of the checkpoint's tensor in row-major order.
 struct SourcePiece {
   TensorIndex tensor = absent;
   uint64_t first_row = 0, rows = 0;
   uint64_t offset = 0;
-  Array<uint64_t> strides;  // one for each dimension of the file's tensor
+  Array<uint64_t> strides;  // One stride for each dimension of the model file's tensor.
 };
 
-// A tensor of the checkpoint whose values are in the file.
+// A tensor of the checkpoint whose values are in the model file.
 struct SourceTensor {
   String name;
   Array<uint64_t> shape;
@@ -25,7 +26,7 @@ struct SourceTensor {
 
 struct Origin {
   Array<SourceTensor> tensors;
-  String settings;  // JSON object: what the conversion took from --config or from the checkpoint's settings
+  String settings;  // A JSON object: the settings of --config and of the checkpoint that the conversion used.
 };
 
 }  // namespace linformer::writer

@@ -1,4 +1,4 @@
-// The fields of the tables that keep where tensors came from, as model/description_fields.h has those of the others.
+// Lists the fields of the tables in origin.h. model/description_fields.h lists the fields of the other tables.
 #pragma once
 
 #include "converter/writer/origin.h"

@@ -17,9 +17,10 @@ namespace linformer::writer {
 namespace {
 
 constexpr uint64_t panel_width = linformer::panel_width;
-constexpr uint64_t max_panel_rows = uint64_t{1} << 16;  // of a panel at a time; a multiple of every type's depth
-constexpr uint64_t piece_elements = uint64_t{1} << 18;  // 1 MiB of float32 at a time
-constexpr float int8_steps = 127;                       // -128 is never stored: negation stays exact
+// The most rows of a panel that are in memory at a time. It is a multiple of panel_depth() of every type.
+constexpr uint64_t max_panel_rows = uint64_t{1} << 16;
+constexpr uint64_t piece_elements = uint64_t{1} << 18;  // The most elements of other layouts in memory: 1 MiB of f32.
+constexpr float int8_steps = 127;                       // -128 is never stored, so that negation stays exact.
 
 uint64_t elements_of(const TensorDescription& tensor) {
   uint64_t elements = 1;
@@ -32,7 +33,7 @@ uint64_t elements_of(const TensorDescription& tensor) {
   return elements;
 }
 
-// As rows and columns; what has more or fewer dimensions is one row.
+// The shape of a tensor as rows and columns. A tensor that doesn't have two dimensions counts as one row.
 struct Extent {
   uint64_t rows, cols;
 };
@@ -70,7 +71,7 @@ void add_errors(ElementType type, std::span<const float> values, const std::byte
   }
 }
 
-// What is stored behind the elements of an int8 tensor.
+// The data behind the elements of an int8 tensor: the scale of each row, and for panel16 the sums of the codes.
 class Int8Tail {
  public:
   Int8Tail(const TensorDescription& tensor, RoundingError* error)
@@ -78,7 +79,8 @@ class Int8Tail {
     scales_.reserve(padded_);
   }
 
-  // Codes of the next row or output.
+  // Stores the int8 codes of the next row (or, for panel16, of the next output) in `codes`, in groups of `together`
+  // consecutive codes which are `together` * `stride` apart.
   void add(std::span<const float> values, int8_t* codes, uint64_t stride, uint64_t together) {
     float largest = 0;
     for (float value : values) {
@@ -89,9 +91,10 @@ class Int8Tail {
       }
       largest = std::max(largest, std::abs(value));
     }
-    // Of almost nothing the quotient would not be finite.
     float scale = largest / int8_steps;
-    if (scale * int8_steps > std::numeric_limits<float>::max()) scale = std::nextafter(scale, 0.f);  // was rounded up
+    // If the quotient was rounded up, the largest code times the scale could overflow.
+    if (scale * int8_steps > std::numeric_limits<float>::max()) scale = std::nextafter(scale, 0.f);
+    // The inverse of a tiny scale would not be finite. Then all codes and the scale are 0.
     const float inverse = scale >= 1e-37f ? 1.f / scale : 0.f;
     for (uint64_t i = 0; i < values.size(); ++i) {
       const float code = std::clamp(std::nearbyint(values[i] * inverse), -int8_steps, int8_steps);
@@ -116,7 +119,7 @@ class Int8Tail {
 
   const TensorDescription& tensor_;
   RoundingError* error_;
-  const uint64_t padded_;  // rows or outputs
+  const uint64_t padded_;  // The number of rows or outputs, rounded up to a multiple of 16.
   std::vector<float> scales_;
   std::vector<int32_t> sums_;
 };
@@ -136,7 +139,7 @@ void encode_plain(const TensorDescription& tensor, const FloatSource& source, co
   }
 }
 
-// Rows that are padded, or have a scale each.
+// Encodes a tensor row by row, because its rows are padded or each row has a scale.
 void encode_rows(const TensorDescription& tensor, const FloatSource& source, const ByteSink& sink,
                  RoundingError* error) {
   const auto [rows, cols] = extent_of(tensor);
@@ -161,7 +164,8 @@ void encode_rows(const TensorDescription& tensor, const FloatSource& source, con
   tail.write(sink);
 }
 
-// Panel p holds outputs [16 p, 16 p + 16): its rows are inputs, its columns outputs.
+// Encodes a tensor as panel16. Panel p holds outputs [16 p, 16 p + 16). The rows of a panel are inputs and its columns
+// are outputs.
 void encode_panels(const TensorDescription& tensor, const FloatSource& source, const ByteSink& sink,
                    RoundingError* error) {
   const uint64_t out = tensor.shape[0], in = tensor.shape[1];
@@ -173,7 +177,8 @@ void encode_panels(const TensorDescription& tensor, const FloatSource& source, c
   }
   elements_of(tensor);
   const uint64_t rows = static_cast<uint64_t>(round_up(static_cast<int64_t>(in), panel_depth(tensor.type)));
-  // A part of the inputs at a time: a panel of one output that has 2^24 of them would take 16 times as much.
+  // A panel is encoded in parts of its rows, because a whole panel would need much memory: 16 columns for each of up to
+  // 2^24 inputs, even if there is only one output.
   const uint64_t part = std::min(rows, max_panel_rows);
   const uint64_t width = static_cast<uint64_t>(element_bytes(tensor.type));
   const uint64_t together = static_cast<uint64_t>(panel_interleave(tensor.type));
@@ -209,7 +214,7 @@ void encode_panels(const TensorDescription& tensor, const FloatSource& source, c
       }
       const std::span<const float> values = std::span(panel).first((end - begin) * panel_width);
       check_overflow(tensor, narrow(values, tensor.type, bytes.data()), values);
-      add_errors(tensor.type, values, bytes.data(), error);  // of padding: none
+      add_errors(tensor.type, values, bytes.data(), error);  // Padding has no error.
       sink(std::span(bytes).first(values.size() * width));
     }
   }
@@ -239,7 +244,7 @@ uint64_t encoded_bytes(const TensorDescription& tensor) { return parts_of(tensor
 
 bool equal_values(const TensorDescription& tensor, const FloatSource& a, const FloatSource& b) {
   const uint64_t elements = elements_of(tensor);
-  // An int8 code depends on its whole row: rows of equal floats have equal codes.
+  // An int8 code depends on the whole row. So the floats are compared: equal rows have equal codes.
   const ElementType type = tensor.type == ElementType::int8 ? ElementType::f32 : tensor.type;
   const uint64_t width = static_cast<uint64_t>(element_bytes(type));
   const uint64_t size = std::min(elements, piece_elements);

@@ -5,11 +5,12 @@
 
 namespace linformer::writer {
 
-// One sentence that names the tensor or path and what to do.
+// An error in writing a model. The message is one sentence that names the tensor or path and the next step.
 class WriteError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
-  // A weight that can't be stored in its type, but in f32; `type_for_all`: a type that holds such weights, or empty.
+  // Makes the error for a weight that can't be stored in its type, but in f32. `type_for_all` is a type that can hold
+  // the weight and that all weights can be converted to, or empty.
   WriteError(const std::string& sentence, std::string weight, std::string type_for_all)
       : std::runtime_error(sentence), weight_(std::move(weight)), type_for_all_(std::move(type_for_all)) {}
 

@@ -1,9 +1,9 @@
-// Array and String: the lists and texts of a description, and the one container of the library itself.
+// Array and String hold the lists and strings of a model's description. The library uses no other containers.
 //
-// What grows has two forms. Functions whose names begin with try_ return false where there is no memory, and leave the
-// object as it was: the library uses these alone, so nothing that it does throws or ends the process. The others
-// (copies, lists in braces, push_back, ...) are for programs that make descriptions of their own: like those of
-// std::vector and std::string, they throw std::bad_alloc. Functions that don't grow need no memory.
+// Functions that need memory have two forms. Those whose names begin with try_ return false if there is no memory, and
+// leave the object as it was. The library uses only these, so it never throws and never ends the process. The others
+// (copies, lists in braces, push_back, ...) are for programs that make descriptions of their own. They throw
+// std::bad_alloc, as the functions of std::vector and std::string do. All other functions need no memory.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,8 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// A list in one piece of memory, which it owns. Elements move without throwing. Not thread-safe while it changes.
+// A list in one contiguous piece of memory, which it owns. Moving an element must not throw. Not thread-safe while it
+// changes.
 template <class T>
 class Array {
  public:
@@ -64,8 +65,8 @@ class Array {
   const T& back() const { return data_[size_ - 1]; }
   std::span<const T> span() const { return {data_, size_}; }
 
-  void clear() { truncate(0); }  // keeps its memory
-  void truncate(size_t size) {   // `size` at most size()
+  void clear() { truncate(0); }  // Keeps the memory.
+  void truncate(size_t size) {   // `size` is at most size().
     std::destroy(data_ + size, data_ + size_);
     size_ = size;
   }
@@ -87,14 +88,14 @@ class Array {
     ++size_;
     return true;
   }
-  // `values` may not lie in this array.
+  // `values` must not lie in this array.
   [[nodiscard]] bool try_append(const T* values, size_t count) requires std::is_trivially_copyable_v<T> {
     if (count > SIZE_MAX / 4 || !try_reserve(size_ + count)) return false;
     if (count != 0) std::memcpy(data_ + size_, values, count * sizeof(T));
     size_ += count;
     return true;
   }
-  // New elements are T().
+  // New elements are value-initialised.
   [[nodiscard]] bool try_resize(size_t size) {
     if (!try_reserve(size)) return false;
     if (size < size_) truncate(size);
@@ -114,7 +115,7 @@ class Array {
     return true;
   }
 
-  // Throws std::bad_alloc, from here on.
+  // The functions from here on throw std::bad_alloc if there is no memory.
   Array(const Array& other) { extend(other); }
   Array(std::initializer_list<T> values) { extend(values); }
   template <std::ranges::sized_range Range>
@@ -149,7 +150,7 @@ class Array {
   }
 
  private:
-  static constexpr size_t least = sizeof(T) <= 64 ? 16 : 4;  // elements, when the first is pushed
+  static constexpr size_t least = sizeof(T) <= 64 ? 16 : 4;  // The capacity once an element is pushed, in elements.
   static_assert(alignof(T) <= alignof(std::max_align_t));
 
   void swap(Array& other) noexcept {
@@ -157,7 +158,8 @@ class Array {
     std::swap(size_, other.size_);
     std::swap(capacity_, other.capacity_);
   }
-  // The elements in `bytes` of other memory, which replaces what they lie in; null: there is none.
+  // Moves the elements to a new block of `bytes` bytes and frees the old one. Returns null, and changes nothing, if
+  // there is no memory.
   T* relocated(size_t bytes) {
     if constexpr (std::is_trivially_copyable_v<T>) {
       return static_cast<T*>(std::realloc(static_cast<void*>(data_), bytes));
@@ -175,7 +177,8 @@ class Array {
     reserve(std::ranges::size(values));
     for (auto&& value : values) push_back(T(value));
   }
-  // operator new throws by the program's own rules, and no memory is as large as this.
+  // If `done` is false, throws std::bad_alloc by asking operator new for more memory than can exist. operator new fails
+  // as the program has arranged it: a new handler of the program is called, for example.
   static void require(bool done) {
     if (done) return;
     [[maybe_unused]] void* volatile never = ::operator new(SIZE_MAX / 2);
@@ -185,7 +188,7 @@ class Array {
   size_t size_ = 0, capacity_ = 0;
 };
 
-// Bytes with a 0 behind them.
+// A string of bytes, followed by a 0 byte.
 class String {
  public:
   String() = default;
@@ -220,17 +223,17 @@ class String {
   }
   template <std::convertible_to<std::string_view> Text>
   friend std::strong_ordering operator<=>(const String& a, const Text& b) {
-    return a.view().compare(static_cast<std::string_view>(b)) <=> 0;  // libc++ 14 orders no views by <=>
+    return a.view().compare(static_cast<std::string_view>(b)) <=> 0;  // libc++ 14 has no <=> for string_view.
   }
 
-  // Throws std::bad_alloc, from here on.
+  // The functions from here on throw std::bad_alloc if there is no memory.
   String(const String&) = default;
   String& operator=(const String&) = default;
   template <std::convertible_to<std::string_view> Text>
   requires(!std::same_as<Text, String>) String(const Text& text) {
     const std::string_view view = text;
     if (view.empty()) return;
-    bytes_.resize(view.size() + 1);  // of zeros
+    bytes_.resize(view.size() + 1);  // The new bytes are zero, so the last one ends the string.
     std::memcpy(bytes_.data(), view.data(), view.size());
   }
   operator std::string() const { return std::string(view()); }

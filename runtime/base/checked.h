@@ -1,4 +1,5 @@
-// The only place where numbers from outside are added, multiplied or narrowed.
+// Checked arithmetic. Numbers from outside (from files and callers) are added and multiplied only in this header and in
+// base/count.h.
 #pragma once
 
 #include <cstddef>
@@ -9,15 +10,16 @@
 
 namespace LINFORMER_NAMESPACE {
 
+// Both return false on overflow.
 inline bool checked_add(uint64_t a, uint64_t b, uint64_t* sum) { return !__builtin_add_overflow(a, b, sum); }
 inline bool checked_mul(uint64_t a, uint64_t b, uint64_t* product) { return !__builtin_mul_overflow(a, b, product); }
 
-// True when [offset, offset + bytes) lies inside [0, size). Written in subtract form: it cannot wrap.
+// Returns whether [offset, offset + bytes) lies inside [0, size). It subtracts instead of adding, so it can't overflow.
 inline bool range_within(uint64_t offset, uint64_t bytes, uint64_t size) {
   return offset <= size && bytes <= size - offset;
 }
 
-// Rounds up to a multiple of `alignment` (a power of two); false on overflow.
+// Rounds up to a multiple of `alignment`, which is a power of two. Returns false on overflow.
 inline bool checked_round_up(uint64_t value, uint64_t alignment, uint64_t* rounded) {
   uint64_t sum = 0;
   if (!checked_add(value, alignment - 1, &sum)) return false;
@@ -25,11 +27,11 @@ inline bool checked_round_up(uint64_t value, uint64_t alignment, uint64_t* round
   return true;
 }
 
-// For values already bounded by a check.
+// These two don't detect overflow. They are for values that a check has bounded.
 constexpr int64_t round_up(int64_t value, int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
 constexpr int64_t ceil_div(int64_t value, int64_t divisor) { return (value + divisor - 1) / divisor; }
 
-// A running sum that remembers whether it ever overflowed; used by the plan.
+// A running sum of bytes that remembers whether it has ever overflowed. Backends compute their scratch sizes with it.
 class CheckedSize {
  public:
   void add(uint64_t bytes) { valid_ = valid_ && checked_add(value_, bytes, &value_); }

@@ -1,5 +1,5 @@
-// A number of elements or bytes that cannot be computed wrongly: once a sum or product no longer fits, it and all
-// that is made of it is invalid. The number is read by get() alone, which says so.
+// A number of elements or bytes that detects overflow: if a sum or product doesn't fit into 64 bits, it is invalid, and
+// so is everything that is computed from it. Only get() reads the number, and it says whether the number is valid.
 #pragma once
 
 #include <cstdint>
@@ -28,20 +28,20 @@ class Count {
     product.valid_ = !__builtin_mul_overflow(a.value_, b.value_, &product.value_) && a.valid_ && b.valid_;
     return product;
   }
-  // The larger; invalid if one of them is.
+  // Returns the larger number. The result is invalid if `a` or `b` is.
   friend constexpr Count larger(Count a, Count b) {
     Count result = a.value_ > b.value_ ? a : b;
     result.valid_ = a.valid_ && b.valid_;
     return result;
   }
-  // The next multiple of `multiple`, at least 1.
+  // Rounds up to a multiple of `multiple`, which is at least 1.
   constexpr Count rounded_up(uint64_t multiple) const {
     const uint64_t rest = value_ % multiple;
     return rest == 0 ? *this : *this + bytes(multiple - rest);
   }
 
   constexpr bool valid() const { return valid_; }
-  // False where the number didn't fit; *value is then unchanged.
+  // Returns false, and leaves *value unchanged, if the number is invalid.
   [[nodiscard]] constexpr bool get(uint64_t* value) const {
     if (valid_) *value = value_;
     return valid_;

@@ -12,9 +12,10 @@ namespace {
 
 #if defined(__x86_64__)
 
-// What the processor executes, and what registers the operating system keeps when it switches threads; in the order in
-// which they are needed: each set of instructions needs all that the one before it does. AVX-512's unit is compiled for
-// F alone (kernels/CMakeLists.txt) and uses none of BW, CD, DQ and VL, so asking for them would only shut out machines.
+// Instructions that the processor may have, and registers that the operating system may save when it switches threads.
+// An instruction set (or extension) needs all features up to its last one: last_of_avx2 and so on, below. The AVX-512
+// kernels are compiled for F alone (kernels/CMakeLists.txt) and use none of BW, CD, DQ and VL, so requiring these would
+// only exclude machines.
 enum Feature : int {
   avx2,
   fma,
@@ -35,18 +36,18 @@ enum Feature : int {
   feature_count
 };
 constexpr const char* feature_names[feature_count] = {"avx2",        "fma",
-                                                      "f16c",        "a system that keeps ymm registers",
-                                                      "avx512f",     "a system that keeps zmm registers",
+                                                      "f16c",        "an operating system that saves ymm registers",
+                                                      "avx512f",     "an operating system that saves zmm registers",
                                                       "avx512bw",    "avx512cd",
                                                       "avx512dq",    "avx512vl",
                                                       "avx512_vnni", "avx512_bf16",
                                                       "amx_tile",    "amx_bf16",
-                                                      "amx_int8",    "a system that keeps amx tiles"};
+                                                      "amx_int8",    "an operating system that saves amx tiles"};
 constexpr Feature last_of_avx2 = ymm_kept, last_of_avx512 = zmm_kept, last_of_vnni = avx512_vnni,
                   last_of_bf16 = avx512_bf16, last_of_amx = tiles_kept;
 
-// Asked by CPUID and XGETBV: the compilers' __builtin_cpu_supports lacks "f16c" in clang before 17, and answers 0 to
-// everything in static musl programs. A bit for each feature.
+// Returns a bit for each feature, from CPUID and XGETBV. The compilers' __builtin_cpu_supports can't be used: it lacks
+// "f16c" in clang before 17, and returns 0 for everything in static musl programs.
 uint32_t detect() {
   uint32_t found = 0;
   const auto look = [&](Feature feature, uint32_t bits, int index) { found |= (bits >> index & 1) << feature; };
@@ -61,7 +62,7 @@ uint32_t detect() {
   if ((one.ecx & osxsave) != 0 && (one.ecx & avx) != 0) {
     const uint32_t state = platform::kept_registers();
     keep(ymm_kept, state, 0x6);
-    keep(zmm_kept, state, 0xe6);  // with masks and both halves of the registers
+    keep(zmm_kept, state, 0xe6);  // Includes mask registers, the upper halves of zmm0 to zmm15, and zmm16 to zmm31.
     keep(tiles_kept, state, 3u << 17);
   }
   if (!platform::cpuid(7, 0, &seven)) return found;
@@ -79,9 +80,9 @@ uint32_t detect() {
   return found;
 }
 
-// The first feature up to `last` that is missing; null where none is.
+// Returns the name of the first feature up to `last` that is missing; null if none is missing.
 const char* missing_up_to(Feature last) {
-  static const uint32_t found = detect();  // once: CPUID is slow in virtual machines
+  static const uint32_t found = detect();  // Called once, because CPUID is slow in virtual machines.
   const int first = __builtin_ctz(~found);
   return first <= last ? feature_names[first] : nullptr;
 }

@@ -1,4 +1,4 @@
-// What this machine can execute.
+// The instruction sets that this machine can execute.
 #pragma once
 
 #include "linformer/status.h"
@@ -7,29 +7,30 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// True when the processor and the operating system support `isa` (scalar: always).
+// Returns whether the processor and the operating system support `isa`. Every machine supports scalar.
 bool machine_has(Isa isa);
 
-// Instructions that some machines of a set have and others lack.
+// Extensions of an instruction set: instructions that only some of the machines with the set have.
 enum class Extension : uint8_t { avx512_vnni, avx512_bf16, amx, neon_dotprod, neon_i8mm, neon_bf16 };
 
-// As LINFORMER_KERNELS of CMake has it.
+// Returns the extension's name, as the CMake option LINFORMER_KERNELS spells it.
 constexpr const char* name_of(Extension extension) {
   constexpr const char* names[] = {"avx512_vnni", "avx512_bf16", "amx", "neon_dotprod", "neon_i8mm", "neon_bf16"};
   return names[static_cast<int>(extension)];
 }
 
-// True when the machine has what the extension's unit is compiled for (kernels/CMakeLists.txt). amx: tiles, bf16 and
-// int8; the first question asks the kernel to let this process use them.
+// Returns whether the machine has all instructions that the extension's kernels are compiled for
+// (kernels/CMakeLists.txt). For amx these are tiles, bf16 and int8, and the first call asks the operating system to let
+// this process use tiles.
 bool machine_has(Extension extension);
 
-// What this machine lacks for them, in words that go behind "this machine lacks": "avx512_vnni", "an x86-64 processor".
-// Null where it has all.
+// Returns what this machine lacks for an instruction set or an extension, in words that can follow "this machine
+// lacks": "avx512_vnni", "an x86-64 processor". Returns null if it lacks nothing.
 const char* missing_for(Isa isa);
 const char* missing_for(Extension extension);
 
-// The value of LINFORMER_ISA (scalar, avx2, avx512, neon), automatic when it is unset or empty. invalid_argument for
-// any other value.
+// Returns the value of the environment variable LINFORMER_ISA (scalar, avx2, avx512, neon), or automatic if it is unset
+// or empty. Any other value is an error (invalid_argument).
 Result<Isa> isa_from_environment();
 
 }  // namespace LINFORMER_NAMESPACE

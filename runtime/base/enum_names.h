@@ -1,4 +1,5 @@
-// The names of every enum that a model file stores: for range checks, error sentences, JSON and what programs print.
+// The names of the values of every enum that a model file stores. Range checks, errors, JSON and the output of programs
+// use them.
 #pragma once
 
 #include <iterator>
@@ -8,8 +9,8 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// In the order of the values, which start at 0 and have no gaps (tests/format checks it against the enums and the
-// schema).
+// The names of an enum's values, in the order of the values, which start at 0 and have no gaps (tests/format compares
+// the names with the enums and the schema).
 template <class Enum>
 struct EnumNames;
 

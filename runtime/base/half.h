@@ -1,5 +1,6 @@
-// 16-bit floats as f32, one at a time; Kernels::widen does it in bulk. Exact, and NaNs keep their payload. By the
-// builtin of GCC 11 and clang 9 on: the library that Debian's Emscripten brings has no std::bit_cast.
+// Converts single f16 and bf16 numbers to f32; Kernels::widen converts many at once. The results are exact, and NaNs
+// keep their payload. __builtin_bit_cast (GCC 11, clang 9 and later) is used because the standard library of Debian's
+// Emscripten has no std::bit_cast.
 #pragma once
 
 #include <cstdint>

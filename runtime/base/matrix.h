@@ -1,5 +1,5 @@
-// Matrices as kernels and GEMM providers see them: where they lie, how large they are, how their rows follow each
-// other.
+// Views of matrices for kernels and GEMM providers: where a matrix lies, its size, its leading dimension and its
+// layout.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,17 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// A row-major matrix in memory, what kernels read and write: small, passed by value, owns nothing.
+// A view of a row-major matrix that kernels read or write. It is small and passed by value, and owns nothing.
 template <class T>
 struct Matrix {
   T* data = nullptr;
   int64_t rows = 0, cols = 0;
-  int64_t ld = 0;  // leading dimension: elements from one row to the next
+  int64_t ld = 0;  // Leading dimension: the number of elements from one row to the next.
 
-  // Always inlined: a call from a kernel unit could be linked to the copy of a unit for another instruction set.
+  // These functions are always inlined. If a call of one remained, the linker could resolve it to a copy that was
+  // compiled for another instruction set.
   [[gnu::always_inline]] T* row(int64_t i) const { return data + i * ld; }
-  // Rows [first_row, first_row + row_count) by columns [first_col, first_col + col_count).
+  // Returns the rows [first_row, first_row + row_count) of the columns [first_col, first_col + col_count).
   [[gnu::always_inline]] Matrix part(int64_t first_row, int64_t first_col, int64_t row_count, int64_t col_count) const {
     return {row(first_row) + first_col, row_count, col_count, ld};
   }
@@ -31,19 +32,21 @@ struct Matrix {
 using MutableMatrix = Matrix<float>;
 using ConstMatrix = Matrix<const float>;
 
-// int8 activations: x = scale (u - zero), u in [0, 255], for each row and slice of its columns. One scale for thousands
-// of columns would be decided by the largest of them all.
+// How a slice of a row of activations is stored in int8: x = scale (u - zero), with u in [0, 255]. A row is cut into
+// slices of int8_slice columns, since a single scale for thousands of columns would be set by the largest of them.
 struct RowScale {
-  float scale = 0;  // NaN: the slice had an element that is not finite, and so has the product
+  // NaN if an element of the slice isn't finite. The row of the product then isn't finite either.
+  float scale = 0;
   int32_t zero = 0;
 };
 inline constexpr int64_t int8_slice = 768;
 [[gnu::always_inline]] constexpr int64_t int8_slices(int64_t cols) { return (cols + int8_slice - 1) / int8_slice; }
 
-// Bytes of a row of `cols` activations in 16 bits, or in int8 with the scales of its slices behind: an odd number of
-// cache lines. An even one would lay the rows of a tile into a part of a cache's sets: bf16 products by AMX, whose
-// tiles have 16 rows, are up to a tenth faster with one line more.
+// The bytes of a row's int8 codes, without the scales that follow them.
 [[gnu::always_inline]] constexpr int64_t narrow_codes_bytes(int64_t cols) { return round_up(cols, 64); }
+// Returns the bytes of a row of `cols` activations in 16 bits, or in int8 followed by the scales of its slices. It is
+// an odd number of cache lines. With an even number, the rows of a tile would share few of the cache's sets: bf16
+// products by AMX, whose tiles have 16 rows, are up to a tenth faster with one more line.
 [[gnu::always_inline]] constexpr int64_t narrow_row_bytes(ElementType type, int64_t cols) {
   const int64_t bytes = type == ElementType::int8
                             ? narrow_codes_bytes(cols) + int8_slices(cols) * static_cast<int64_t>(sizeof(RowScale))
@@ -51,14 +54,15 @@ inline constexpr int64_t int8_slice = 768;
   return round_up(bytes, 64) | 64;
 }
 
-// The left side A[M, K] of a product, row-major. Narrower than f32: each row is readable up to the next multiple of 64
-// bytes; up to the next multiple of 4 it is zero, and then finite (it meets zeros of the right side's padding).
+// The left side A[M, K] of a product, row-major. In bf16 and int8 the bytes of each row can be read up to the next
+// multiple of 64. They are zero up to the next multiple of 4 and finite numbers after it, which are multiplied by the
+// zeros that pad the right side.
 struct LeftMatrix {
   const void* data = nullptr;
-  ElementType type = ElementType::f32;  // int8: u8
+  ElementType type = ElementType::f32;  // int8 means codes of type u8.
   int64_t rows = 0, cols = 0;
-  int64_t ld = 0;                    // elements
-  const RowScale* scales = nullptr;  // int8 only: [M, int8_slices(K)]
+  int64_t ld = 0;                    // In elements.
+  const RowScale* scales = nullptr;  // int8 only: [M, int8_slices(K)].
   int64_t scales_ld = 0;
 
   LeftMatrix() = default;
@@ -69,12 +73,12 @@ struct LeftMatrix {
   [[gnu::always_inline]] ConstMatrix floats() const { return {static_cast<const float*>(data), rows, cols, ld}; }
 };
 
-// What a product writes, row-major: f32 or bf16.
+// The matrix that a product writes, row-major, in f32 or bf16.
 struct OutMatrix {
   void* data = nullptr;
   ElementType type = ElementType::f32;
   int64_t rows = 0, cols = 0;
-  int64_t ld = 0;  // elements
+  int64_t ld = 0;  // In elements.
 
   OutMatrix() = default;
   [[gnu::always_inline]] OutMatrix(MutableMatrix m) : data(m.data), rows(m.rows), cols(m.cols), ld(m.ld) {}
@@ -86,44 +90,45 @@ struct OutMatrix {
 
 // How the right side B[K, N] of a product lies in memory.
 enum class RightLayout : uint8_t {
-  panel16,     // prepared: a weight from the file, or an activation through pack_panel
-  row_major,   // [K, N] f32
-  transposed,  // [N, K] f32 (or bf16/f16 weights: a tied embedding): B = src^T
+  panel16,     // Prepared panels: a weight from the file, or an activation that pack_panel packed.
+  row_major,   // [K, N] in f32.
+  transposed,  // [N, K], in f32; a tied embedding also in bf16 or f16.
 };
 
-// panel16: panels of 16 columns, one after the other. In a panel of f32 or f16 each k is a row of 16 elements; of bf16
-// two k lie side by side in each column (64 bytes: 16 pairs), of int8 four. So 4 bytes of a row of A meet 64 bytes of
-// a panel, whatever the type (f16 is only ever widened).
+// A panel16 matrix B[K, N] consists of panels of 16 columns, one after the other. In a panel of f32 or f16, each k is a
+// row of 16 elements. In bf16, two successive k lie side by side for each column (64 bytes are 16 pairs), and in int8
+// four. So 4 bytes of a row of A are multiplied by 64 bytes of a panel, whatever the dtype. (f16 is always widened to
+// f32 first.)
 inline constexpr int64_t panel_width = 16;
-// K that lie side by side in a column.
+// Returns the number of successive k that lie side by side for each column.
 [[gnu::always_inline]] constexpr int64_t panel_interleave(ElementType type) {
   return type == ElementType::int8 ? 4 : type == ElementType::bf16 ? 2 : 1;
 }
-// K is padded with zeros to a multiple of this: 16 rows of a panel.
+// K is padded with zeros to a multiple of this, which is 16 rows of a panel.
 [[gnu::always_inline]] constexpr int64_t panel_depth(ElementType type) { return 16 * panel_interleave(type); }
-// Elements of a panel16 matrix B[K, N].
+// Returns the number of elements of a panel16 matrix B[K, N], padding included.
 [[gnu::always_inline]] constexpr int64_t panel_elements(ElementType type, int64_t k, int64_t n) {
   return round_up(n, panel_width) * round_up(k, panel_depth(type));
 }
 
 // The right side B[K, N] of a product.
 struct RightMatrix {
-  const void* data = nullptr;  // panel16: 64-byte aligned
+  const void* data = nullptr;  // panel16: aligned to 64 bytes.
   ElementType type = ElementType::f32;
   RightLayout layout = RightLayout::panel16;
   int64_t k = 0, n = 0;
-  int64_t ld = 0;                 // elements; ignored for panel16
-  int64_t depth = 0;              // panel16: K of the matrix whose rows [0, k) these are; 0: k
-  const float* scales = nullptr;  // int8: [N, padded], value = scale s
-  const int32_t* sums = nullptr;  // int8: [int8_slices(K), sums_ld], of each column's s in each slice of K
-  int64_t sums_ld = 0;            // N, padded
+  int64_t ld = 0;                 // In elements; ignored for panel16.
+  int64_t depth = 0;              // panel16: K of the matrix that this is a part of; 0 if this is the whole matrix.
+  const float* scales = nullptr;  // int8: [N, padded]; the value of the code s is scale * s.
+  const int32_t* sums = nullptr;  // int8: [int8_slices(K), sums_ld]; sums of each column's codes in each slice of K.
+  int64_t sums_ld = 0;            // N, padded.
 
-  // From one panel to the next.
+  // Returns the bytes from one panel to the next.
   [[gnu::always_inline]] int64_t panel_bytes() const {
     return panel_elements(type, depth > 0 ? depth : k, panel_width) * element_bytes(type);
   }
-  // panel16: rows [first_k, first_k + k_count) by columns [first_n, first_n + n_count). first_n is a multiple of 16,
-  // first_k of panel_depth(type), for int8 of int8_slice.
+  // For panel16 only: returns the rows [first_k, first_k + k_count) of the columns [first_n, first_n + n_count).
+  // first_n is a multiple of 16, and first_k of panel_depth(type) or, for int8, of int8_slice.
   RightMatrix part(int64_t first_k, int64_t k_count, int64_t first_n, int64_t n_count) const {
     RightMatrix b = *this;
     b.data = static_cast<const char*>(data) + first_n / panel_width * panel_bytes() +

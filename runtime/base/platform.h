@@ -1,7 +1,7 @@
-// Everything that the runtime needs from the operating system. platform_*.cc implement it; no other file of the
-// runtime includes a header of the system (tests/layers). Nothing here names a type of POSIX, so that another system
-// needs another implementation and no change above. Nothing prints, and nothing but the two functions for threads,
-// open_library() and permit_tiles() changes the process.
+// The interface to the operating system. platform_*.cc implement it, and no other file of the runtime includes a header
+// of the system (tests/layers checks this). The header names no type of POSIX, so another system needs only another
+// implementation. No function prints. Besides memory and open files, only start_thread(), join_thread(), open_library()
+// and permit_tiles() change the process.
 #pragma once
 
 #include <atomic>
@@ -12,13 +12,13 @@
 
 namespace LINFORMER_NAMESPACE::platform {
 
-// Why the system refused something, by its own number; 0: it did not.
+// The system's number for an error; 0 if a call succeeded.
 struct Failure {
   int number = 0;
 
   explicit operator bool() const { return number != 0; }
   bool out_of_memory() const;
-  // The system's words for it.
+  // The system's description of the error.
   struct Text {
     char words[128] = "unknown error";
   };
@@ -27,7 +27,7 @@ struct Failure {
 
 // --- Files
 
-// An open file: a descriptor, or what another system calls by a number or an address.
+// An open file: a descriptor on POSIX, a handle on Windows.
 struct File {
   intptr_t handle = -1;
 };
@@ -37,88 +37,95 @@ struct FileFacts {
   uint64_t size = 0;
 };
 
-// For reading, and not inherited by programs that are started. Doesn't wait for the writer of a FIFO.
+// Opens a file for reading. Programs that this process starts don't inherit it. Doesn't wait for the writer of a FIFO.
 Failure open_file(const char* path, File* file);
 void close_file(File file);
-// Of a file that the caller of the library opened, by the number that the C library gave it.
+// Returns the file of a descriptor of the C library that the caller of this library opened.
 File file_of_descriptor(int descriptor);
 Failure facts_of(File file, FileFacts* facts);
-// Up to `bytes` bytes at `offset`; *count is 0 at the end of the file. Moves no position that others could see.
+// Reads up to `bytes` bytes at `offset`, and sets *count to the number of bytes read, which is 0 at the end of the
+// file. The position of a descriptor that shares the file stays the same.
 Failure read_at(File file, uint64_t offset, void* to, size_t bytes, size_t* count);
 
 // --- Pages
 
-// Memory in whole pages, zero or those of a file.
+// Memory that begins at a page: zeroed memory, or the bytes of a file.
 struct Pages {
   std::byte* data = nullptr;
   size_t size = 0;
-  bool of_file = false;  // systems release the two kinds in different ways
+  bool of_file = false;  // Windows releases the two kinds in different ways.
 };
 
-// A file is mapped from a multiple of this.
+// Returns the unit of mappings: a file can be mapped from an offset that is a multiple of it.
 uint64_t mapping_granularity();
-// Read-only; `offset` is a multiple of mapping_granularity(). The file may be closed before the pages are released.
+// Maps a part of a file for reading. `offset` is a multiple of mapping_granularity(). The file may be closed before the
+// pages are released.
 Failure map_file(File file, uint64_t offset, size_t bytes, Pages* pages);
-// Zeroed; the system gives memory for a page when it is first touched. `data` is null where it refuses.
+// Reserves zeroed memory. The system provides memory for a page when the page is first touched. `data` is null if the
+// system refuses.
 Pages reserve_pages(uint64_t bytes);
 void release_pages(const Pages& pages);
-// From `begin`, where pages begin, to the end of the last page that has memory, at most `bytes`. 0 where the system
-// can't say.
+// Returns the number of bytes from `begin`, the beginning of a page, to the end of the last page that has memory; at
+// most `bytes`. Returns 0 if the system can't tell.
 uint64_t touched_bytes(std::byte* begin, uint64_t bytes);
-// False where the process has a limit of address space (ulimit -v) that leaves less than so many bytes.
+// Returns false if a limit of the process's address space (ulimit -v) leaves less than `bytes` bytes.
 bool has_address_space(uint64_t bytes);
 
 // --- Threads
 
-// One that start_thread() started. Stays where it is until join_thread().
+// A thread that start_thread() started. The object must stay at its address until join_thread() has returned.
 struct Thread {
   void (*function)(void*) = nullptr;
   void* argument = nullptr;
   uintptr_t handle = 0;
 };
 
-// False where the system refuses another thread.
+// Returns false if the system refuses another thread.
 bool start_thread(void (*function)(void*), void* argument, Thread* thread);
 void join_thread(Thread* thread);
-// Processors that this process may use; at least 1.
+// Returns the number of processors that this process may use; at least 1.
 int usable_processors();
 
-// Sleeps while `word` is `old`, until a wake_all() of the same word; may also return for no reason. The comparison is
-// behind all that the thread did before, in the one order of operations that are memory_order_seq_cst. So if one thread
-// makes A (seq_cst) and waits, another changes the word (seq_cst) and reads A (seq_cst), then either that reading sees
-// A, or the wait sees the change: who reads that nobody waits need not wake. Allocates nothing.
+// Sleeps while `word` is `old`, until wake_all() is called for the same word. May also return without a reason.
+// Allocates nothing. The comparison follows everything that the thread did before, in the single total order of
+// memory_order_seq_cst operations. Therefore: if one thread writes A (seq_cst) and then waits, and another thread
+// changes the word (seq_cst) and then reads A (seq_cst), either the second thread reads the new A, or the wait sees the
+// changed word. A thread that counts the waiting threads in this way needs no wake_all() if the count is 0.
 void wait_while(const std::atomic<uint32_t>& word, uint32_t old);
-// Ends all waits for `word` that began before.
+// Ends all waits for `word` that began before the call.
 void wake_all(const std::atomic<uint32_t>& word);
 
 // --- Others
 
-// Numbers that nobody can guess; false where the system has none.
+// Fills `to` with numbers that can't be guessed. Returns false if the system has none.
 bool fill_random(void* to, size_t bytes);
-// From some beginning on; never steps back.
+// Returns the seconds since an arbitrary point in time. The clock never goes back.
 double seconds_now();
 
-// CPUID's answer; false where the processor has no such leaf. Of x86-64 alone, as the next one.
+// The registers that the instruction CPUID sets.
 struct CpuId {
   uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0;
 };
+// Executes CPUID. Returns false if the processor has no such leaf. Exists on x86-64 only, as does kept_registers().
 bool cpuid(uint32_t leaf, uint32_t subleaf, CpuId* answer);
-// Registers that the system keeps when it switches threads: the lower half of XCR0. Only where CPUID says OSXSAVE.
+// Returns the lower half of XCR0: a bit for each kind of registers that the system saves when it switches threads. May
+// be called only if CPUID reports OSXSAVE.
 uint32_t kept_registers();
-// Lets this process use AMX's tiles, where the processor has them: Linux saves them only for those that ask.
+// Asks the system to let this process use AMX's tiles, and returns whether it does. Linux saves the tiles only for
+// processes that have asked.
 bool permit_tiles();
-// What an aarch64 processor has beside NEON, as the system says; nothing on other processors.
+// The extensions that the system reports for an aarch64 processor. All are false on other processors.
 struct ArmFeatures {
   bool dotprod = false, i8mm = false, bf16 = false;
 };
 ArmFeatures arm_features();
 
-// Shared libraries; only in builds with backends that are opened at run time. Null where there is none of the name; its
-// symbols replace none of the process's own.
+// Opens a shared library; returns null if it can't be opened. The library's symbols don't replace symbols of the
+// process. This and the next two functions exist only in builds with backends that are opened at run time.
 void* open_library(const char* file);
-// Why the last open_library() of this thread failed; null where the system doesn't say.
+// Returns why the last open_library() of this thread failed; null if the system doesn't say.
 const char* open_library_error();
-// Null where the library, and those it brought, have no such symbol.
+// Returns null if neither the library nor the libraries that it loaded have the symbol.
 void* find_symbol(void* library, const char* name);
 
 }  // namespace LINFORMER_NAMESPACE::platform

@@ -1,4 +1,4 @@
-// POSIX, and what Linux and macOS have of their own.
+// Implements platform.h on POSIX, with the parts that are particular to Linux and macOS.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
@@ -32,7 +32,8 @@ int descriptor_of(File file) { return static_cast<int>(file.handle); }
 
 Failure last_failure() { return {errno}; }
 
-// strerror_r() of GNU may answer with static text, that of POSIX with a number.
+// These two accept the result of either form of strerror_r(): GNU's returns the message, which may be static text;
+// POSIX's fills the buffer and returns a number.
 [[maybe_unused]] void keep(const char* message, Failure::Text* text) {
   if (message != text->words) std::strncpy(text->words, message, sizeof text->words - 1);
 }
@@ -45,14 +46,14 @@ uint64_t page_size() { return static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)); }
 bool Failure::out_of_memory() const { return number == ENOMEM; }
 
 Failure::Text Failure::text() const {
-  // strerror() shares one buffer among threads; glibc's strerrordesc_np() is missing elsewhere.
+  // strerror() isn't used because all threads share its buffer, nor strerrordesc_np(), which only glibc has.
   Text text;
   keep(::strerror_r(number, text.words, sizeof text.words), &text);
   return text;
 }
 
 Failure open_file(const char* path, File* file) {
-  // O_NONBLOCK: a FIFO without a writer is open at once.
+  // With O_NONBLOCK, opening a FIFO that has no writer doesn't wait.
   const int descriptor = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return last_failure();
   file->handle = descriptor;
@@ -72,7 +73,7 @@ Failure facts_of(File file, FileFacts* facts) {
 }
 
 Failure read_at(File file, uint64_t offset, void* to, size_t bytes, size_t* count) {
-  // Some systems refuse more than 2 GiB at once; callers ask until they have all.
+  // Some systems refuse to read more than 2 GiB at once. Callers call again until they have all bytes.
   bytes = std::min(bytes, size_t{1} << 30);
   for (;;) {
     const ssize_t done = ::pread(descriptor_of(file), to, bytes, static_cast<off_t>(offset));
@@ -184,13 +185,14 @@ static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t), "the kernel rea
 
 namespace {
 
-// Of linux/futex.h; private: no other process shares the word.
+// Values of linux/futex.h. "private" means that no other process shares the word.
 constexpr int futex_wait_private = 128, futex_wake_private = 129;
 
 }  // namespace
 
-// The kernel has a full barrier before it compares, and one in its call that wakes (kernel/futex/waitwake.c: a waiter
-// that is not yet counted has not compared).
+// The kernel of the system executes a full barrier before it compares the word, and another one in the call that wakes.
+// So if the call that wakes doesn't yet count a waiter, the waiter hasn't compared the word yet
+// (kernel/futex/waitwake.c).
 void wait_while(const std::atomic<uint32_t>& word, uint32_t old) {
   ::syscall(SYS_futex, &word, futex_wait_private, old, nullptr, nullptr, 0);
 }
@@ -203,8 +205,9 @@ void wake_all(const std::atomic<uint32_t>& word) {
 
 namespace {
 
-// Words share these by their address; who is woken for another word looks at his own and sleeps on. No constructor and
-// no destructor runs: threads may wait while the process ends.
+// A word's queue is chosen by the word's address, so several words may share a queue. A thread that is woken for
+// another word returns from wait_while(), whose callers look at their word again. Queues have neither constructor nor
+// destructor, because threads may still wait while the process ends.
 struct Queue {
   pthread_mutex_t mutex;
   pthread_cond_t changed;
@@ -231,7 +234,8 @@ void wait_while(const std::atomic<uint32_t>& word, uint32_t old) {
   ::pthread_mutex_unlock(&queue.mutex);
 }
 
-// Who holds the mutex has compared before the change, and sleeps when it is free again; or compares after it.
+// The word was changed before this call, so no waiter can be missed: a waiter that compared the word before the change
+// held the mutex until it slept, and is woken; any other waiter sees the change.
 void wake_all(const std::atomic<uint32_t>& word) {
   Queue& queue = queue_of(word);
   ::pthread_mutex_lock(&queue.mutex);
@@ -260,7 +264,7 @@ bool permit_tiles() {
 
 ArmFeatures arm_features() {
 #if defined(__aarch64__) && defined(__linux__)
-  // Bits of the kernel's asm/hwcap.h, spelled out: older headers lack the last two.
+  // Bits that the kernel's asm/hwcap.h defines. They are written as numbers, because older headers lack the last two.
   const unsigned long first = ::getauxval(AT_HWCAP), second = ::getauxval(AT_HWCAP2);
   return {(first & 1ul << 20) != 0, (second & 1ul << 13) != 0, (second & 1ul << 14) != 0};
 #elif defined(__aarch64__) && defined(__APPLE__)

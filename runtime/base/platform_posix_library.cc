@@ -1,4 +1,5 @@
-// Shared libraries; a file of its own, so that builds without backends don't need the system's loader.
+// Shared libraries on POSIX. They have a file of their own, so that builds without backends don't need the system's
+// loader.
 #include <dlfcn.h>
 
 #include "base/platform.h"

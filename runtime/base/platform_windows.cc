@@ -1,7 +1,7 @@
-// Windows. Paths are UTF-8, and become UTF-16 at the calls of the system.
+// Implements platform.h on Windows. Paths are UTF-8, and are converted to UTF-16 for calls of the system.
 #define WIN32_LEAN_AND_MEAN
 #define NOMINMAX
-#define PSAPI_VERSION 2  // QueryWorkingSetEx() is then in the library that every program has
+#define PSAPI_VERSION 2  // QueryWorkingSetEx() then comes from a library that every program links.
 #include <windows.h>
 //
 #include <io.h>
@@ -49,7 +49,7 @@ Failure::Text Failure::text() const {
   wchar_t wide[sizeof text.words];
   constexpr DWORD flags = FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS;
   DWORD length = ::FormatMessageW(flags, nullptr, static_cast<DWORD>(number), 0, wide, std::size(wide), nullptr);
-  // The system's sentences end with a full stop and the end of a line.
+  // The system's messages end with a full stop and a line end, which are removed.
   while (length > 0 && (wide[length - 1] <= L' ' || wide[length - 1] == L'.')) --length;
   if (length == 0) return text;
   char words[sizeof text.words];
@@ -64,8 +64,8 @@ Failure::Text Failure::text() const {
 Failure open_file(const char* path, File* file) {
   WidePath wide;
   if (!wide.set(path)) return last_failure();
-  // FILE_FLAG_BACKUP_SEMANTICS: folders are opened too, and facts_of() says what they are. Others may replace the file
-  // meanwhile.
+  // With FILE_FLAG_BACKUP_SEMANTICS folders are opened too, and facts_of() can say that they are no files. The share
+  // flags let other programs write, replace or delete the file while it is open.
   const HANDLE handle = ::CreateFileW(wide.text, GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
                                       nullptr, OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, nullptr);
   if (handle == INVALID_HANDLE_VALUE) return last_failure();
@@ -92,7 +92,7 @@ Failure facts_of(File file, FileFacts* facts) {
 }
 
 Failure read_at(File file, uint64_t offset, void* to, size_t bytes, size_t* count) {
-  // A read at an offset moves the position of the handle, which the caller's descriptor may share.
+  // On Windows a read at an offset moves the position of the handle, which a descriptor of the caller may share.
   const LARGE_INTEGER none{};
   LARGE_INTEGER position{};
   const bool positioned = ::SetFilePointerEx(handle_of(file), none, &position, FILE_CURRENT) != 0;
@@ -116,7 +116,7 @@ Failure map_file(File file, uint64_t offset, size_t bytes, Pages* pages) {
   void* address =
       ::MapViewOfFile(mapping, FILE_MAP_READ, static_cast<DWORD>(offset >> 32), static_cast<DWORD>(offset), bytes);
   const Failure failure = address == nullptr ? last_failure() : Failure{};
-  ::CloseHandle(mapping);  // the view keeps it
+  ::CloseHandle(mapping);  // The view keeps the mapping alive.
   if (address != nullptr) *pages = {static_cast<std::byte*>(address), bytes, true};
   return failure;
 }
@@ -191,7 +191,8 @@ int64_t process_id() { return ::GetCurrentProcessId(); }
 
 int usable_processors() {
   DWORD_PTR allowed = 0, present = 0;
-  // The masks are of one group of at most 64 processors. A process that nobody confined may use those of all groups.
+  // The masks cover one group of at most 64 processors. A process whose affinity isn't restricted may use the
+  // processors of all groups.
   if (::GetProcessAffinityMask(::GetCurrentProcess(), &allowed, &present) != 0 && allowed != present && allowed != 0) {
     return std::popcount(static_cast<uint64_t>(allowed));
   }
@@ -200,13 +201,15 @@ int usable_processors() {
 
 namespace {
 
-// Words share these by their address; who is woken for another word looks at his own and sleeps on. No constructor and
-// no destructor runs: threads may wait while the process ends. WaitOnAddress() would need another library.
+// A word's queue is chosen by the word's address, so several words may share a queue. A thread that is woken for
+// another word returns from wait_while(), whose callers look at their word again. Queues have neither constructor nor
+// destructor, because threads may still wait while the process ends. WaitOnAddress() isn't used because it would need
+// another library.
 struct Queue {
   SRWLOCK lock;
   CONDITION_VARIABLE changed;
 };
-Queue queues[16];  // zeros are SRWLOCK_INIT and CONDITION_VARIABLE_INIT
+Queue queues[16];  // All bytes are zero, which equals SRWLOCK_INIT and CONDITION_VARIABLE_INIT.
 
 Queue& queue_of(const std::atomic<uint32_t>& word) {
   const uint64_t address = reinterpret_cast<uintptr_t>(&word);
@@ -224,7 +227,8 @@ void wait_while(const std::atomic<uint32_t>& word, uint32_t old) {
   ::ReleaseSRWLockExclusive(&queue.lock);
 }
 
-// Who holds the lock has compared before the change, and sleeps when it is free again; or compares after it.
+// The word was changed before this call, so no waiter can be missed: a waiter that compared the word before the change
+// held the lock until it slept, and is woken; any other waiter sees the change.
 void wake_all(const std::atomic<uint32_t>& word) {
   Queue& queue = queue_of(word);
   ::AcquireSRWLockExclusive(&queue.lock);
@@ -252,12 +256,13 @@ double seconds_now() {
   return static_cast<double>(now.QuadPart) / static_cast<double>(frequency.QuadPart);
 }
 
-// Windows has a function of its own for it, which was never tried here.
+// Windows has a function for this permission, but it has never been tested with this runtime, so AMX isn't used on
+// Windows.
 bool permit_tiles() { return false; }
 
 ArmFeatures arm_features() {
 #if defined(__aarch64__) || defined(_M_ARM64)
-  constexpr DWORD dot_products = 43;  // PF_ARM_V82_DP_INSTRUCTIONS_AVAILABLE, which older headers lack
+  constexpr DWORD dot_products = 43;  // PF_ARM_V82_DP_INSTRUCTIONS_AVAILABLE, which older headers lack.
   ArmFeatures features;
   features.dotprod = ::IsProcessorFeaturePresent(dot_products) != 0;
   return features;

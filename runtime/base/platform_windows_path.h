@@ -5,11 +5,11 @@
 
 namespace LINFORMER_NAMESPACE::platform {
 
-// UTF-16 of a path in UTF-8, in place: the longest path that Windows takes fits.
+// The UTF-16 form of a path in UTF-8. The array has room for the longest path that Windows accepts.
 struct WidePath {
   wchar_t text[1 << 15];
 
-  // False where `path` is no UTF-8 or too long; GetLastError() says which.
+  // Returns false if `path` isn't UTF-8 or is too long; GetLastError() tells which.
   bool set(const char* path);
 };
 

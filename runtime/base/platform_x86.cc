@@ -1,4 +1,5 @@
-// What an x86-64 processor says of itself; a file of its own, for compilers differ here and not systems.
+// CPUID and XGETBV of x86-64. They have a file of their own, because they differ between compilers and not between
+// operating systems.
 #if defined(__x86_64__)
 #include <cpuid.h>
 

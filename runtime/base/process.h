@@ -1,4 +1,4 @@
-// Which process this is.
+// The identity of the process.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,8 @@
 
 namespace LINFORMER_NAMESPACE::platform {
 
-// Another number in a process that was forked, which has none of the threads that its parent started.
+// Returns the number of this process. A forked child, which has none of the threads that its parent started, has
+// another number than the parent.
 int64_t process_id();
 
 }  // namespace LINFORMER_NAMESPACE::platform

@@ -1,4 +1,4 @@
-// Which processor this is, and what of it a choice of precision depends on.
+// The identity of the processor, and the features on which the choice of a precision depends.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +9,23 @@
 namespace LINFORMER_NAMESPACE {
 
 struct Processor {
-  // As CPUID says: "GenuineIntel", "AuthenticAMD", "HygonGenuine". Empty and 0 on other processors than x86-64's.
+  // The vendor, as CPUID reports it: "GenuineIntel", "AuthenticAMD", "HygonGenuine". On processors other than x86-64,
+  // vendor is empty, and family and model are 0.
   char vendor[13] = "";
-  uint32_t family = 0, model = 0;  // with their extended parts
-  // A virtual machine may show another vendor, family and model than the processor under it has; its features are those
-  // that a program can use.
+  uint32_t family = 0, model = 0;  // Including the extended family and model.
+  // Whether CPUID reports a virtual machine. It may report another vendor, family and model than the physical processor
+  // has, but the features that it reports are those that a program can use.
   bool is_virtual = false;
-  // Instructions that multiply bf16 and that a program can use: the processor and the operating system have them, and
-  // the build has kernels for them.
+  // Whether instructions that multiply bf16 can be used: the processor and the operating system support them, and the
+  // build has kernels for them.
   bool avx512_bf16 = false, amx = false, neon_bf16 = false;
 };
 
-// Vendor, family, model and is_virtual from CPUID's leaves 0 and 1. A pure function; the features are left false.
+// Returns vendor, family, model and is_virtual from the leaves 0 and 1 of CPUID. It depends only on its arguments, and
+// leaves the features false.
 Processor processor_of(const platform::CpuId& zero, const platform::CpuId& one);
 
-// The same of the processor at hand.
+// Returns processor_of() for the processor that this process runs on.
 Processor this_processor();
 
 }  // namespace LINFORMER_NAMESPACE

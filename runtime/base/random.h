@@ -1,4 +1,4 @@
-// Numbers that nobody outside of this process can know.
+// Random numbers that can't be known outside of this process.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,9 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// Another one at each call, from the system. For hash tables that files fill: whoever makes a file can't choose keys
-// that share a slot. Results never depend on it.
+// Returns another random number of the operating system at each call. Hash tables that files fill take their hash
+// functions from it, so that the maker of a file can't choose keys that share a slot. Results never depend on the
+// number.
 uint64_t random_number();
 
 }  // namespace LINFORMER_NAMESPACE

@@ -1,4 +1,4 @@
-// std::shared_ptr for code without exceptions.
+// Makes std::shared_ptr usable in code without exceptions.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,12 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// Gives a shared_ptr the memory for its counts, which was there before it was made: so making it can't fail.
+// An allocator that gives a shared_ptr a block of memory that was allocated before, for its reference counts. Making
+// the shared_ptr therefore can't fail.
 template <class T>
 struct CountsMemory {
   using value_type = T;
-  static constexpr size_t bytes = 64;  // two counts and a few pointers in any library
+  static constexpr size_t bytes = 64;  // Enough in any standard library: two counts and a few pointers.
 
   explicit CountsMemory(void* given) : memory(given) {}
   template <class Other>
@@ -32,7 +33,7 @@ struct CountsMemory {
   void* memory;
 };
 
-// Null where there is no memory, or where `object` is.
+// Makes a shared_ptr from `object`. Returns null if there is no memory or if `object` is null.
 template <class T>
 std::shared_ptr<T> try_share(std::unique_ptr<T> object) {
   if (!object) return nullptr;

@@ -11,7 +11,7 @@ Result<void*> open_library(const LibraryNames& names) {
     if (file == nullptr) continue;
     if (void* handle = platform::open_library(file); handle != nullptr) return handle;
   }
-  const char* reason = platform::open_library_error();  // of the last file
+  const char* reason = platform::open_library_error();  // For the last file.
   return Status::error(Code::io_error, "%s can't be opened (%.200s): install %s", names.library,
                        reason != nullptr ? reason : "no reason is known", names.package);
 }

@@ -1,5 +1,6 @@
-// The library of a backend, opened when the backend is first asked for: its constructors run in no other process, and
-// none needs it. Never closed, since its threads and buffers live on.
+// Opens the shared library of a backend when the backend is first used. Processes that don't use the backend don't need
+// the library, and its constructors don't run there. A library is never closed, since its threads may still run and its
+// buffers may still be in use.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +11,20 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// What a backend's library is called, for the system and for people.
+// The names of a backend's library, for the system and for errors.
 struct LibraryNames {
-  const char* library;   // for the sentences: OpenBLAS
-  const char* package;   // what to install
-  const char* files[2];  // in the order in which they are tried; null: none
+  const char* library;   // The name in errors, such as OpenBLAS.
+  const char* package;   // The package that an error tells the user to install.
+  const char* files[2];  // The names of files, in the order in which they are tried. Null entries are skipped.
 };
 
-// io_error, with the reason of the last file and what to install.
+// Opens the first of the files that can be opened, and returns its handle. If there is none, returns io_error with the
+// reason for the last file and the package to install.
 Result<void*> open_library(const LibraryNames& names);
-// unsupported where the library has no such function.
+// Returns an error (unsupported) if the library has no such function.
 Status find_function(void* handle, const LibraryNames& names, const char* name, void** function);
 
-// find_function() for a pointer of the right type.
+// Finds a function and converts the pointer to the function's type.
 template <class Function>
 Status find_function(void* handle, const LibraryNames& names, const char* name, Function** function) {
   void* found = nullptr;
@@ -31,16 +33,18 @@ Status find_function(void* handle, const LibraryNames& names, const char* name, 
   return {};
 }
 
-// out_of_memory where the process has a limit of address space (ulimit -v) that leaves less than so many bytes: for
-// libraries that wait for ever, or end the process, where memory is denied.
+// Returns out_of_memory if a limit of the process's address space (ulimit -v) leaves less than `needed` bytes. Some
+// libraries wait for ever, or end the process, if they get no memory.
 Status check_address_space(const LibraryNames& names, uint64_t needed);
-// What a session's thread takes besides: its stack, and what the C library's allocator reserves for it.
+// The address space that each thread of a session takes in addition: its stack, and what the C library's allocator
+// reserves for the thread.
 inline constexpr uint64_t thread_address_space = uint64_t{128} << 20;
 
-// An error of the above, for who asked for a backend.
+// Returns an error of the functions above with the advice to use the native backend.
 Status or_use_native(const Status& error);
 
-// A table of functions that is filled once, from whichever thread asks first. A failure is tried again by the next.
+// A table of functions that the first call of get() fills, in whichever thread it is made. If filling the table fails,
+// the next call tries again. Thread-safe.
 template <class Table>
 class OpenedOnce {
  public:
@@ -50,7 +54,7 @@ class OpenedOnce {
     is_open_ = true;
     return &table_;
   }
-  // Only after a get() that succeeded.
+  // May be called only after get() has succeeded.
   const Table& table() const { return table_; }
 
  private:

@@ -1,4 +1,5 @@
-// Where the elements of a tensor lie in its bytes, and what lies behind them. schema/FORMAT.md says it for readers.
+// Computes where a tensor's elements, scales and sums lie in its bytes. schema/FORMAT.md describes the same for
+// programs that read files.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +11,25 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// Elements of a row of `padded_rows`, 2 bytes each: whole cache lines.
+// The layout padded_rows pads each row to a multiple of this many elements. They have 2 bytes each, so a row is a whole
+// number of cache lines.
 inline constexpr int64_t padded_row_multiple = 32;
-// K of an int8 product: 255 x 128 x 2^16 fits into 32 bits, whoever adds up a whole column.
+// The largest K of an int8 product. A sum over all of K is at most 255 x 128 x 2^16, which fits into a signed 32-bit
+// accumulator.
 inline constexpr uint64_t max_int8_inputs = uint64_t{1} << 16;
 
-// The parts of a tensor, in bytes from its beginning.
+// The offsets of a tensor's parts, in bytes from the tensor's beginning.
 struct StoredParts {
-  uint64_t scales = 0;  // int8: f32, one for each row (row_major) or output (panel16), padded to 16
-  uint64_t sums = 0;    // int8 panel16: s32, of each output's elements in each slice of inputs; outputs padded to 16
-  uint64_t bytes = 0;   // of all
+  // int8: f32 scales, one for each row (row_major) or output (panel16). Their number is padded to a multiple of 16.
+  uint64_t scales = 0;
+  // int8 in panel16: for each slice of inputs, the s32 sums of each output's elements in the slice. The number of
+  // outputs is padded to a multiple of 16.
+  uint64_t sums = 0;
+  uint64_t bytes = 0;  // The size of the whole tensor.
 };
 
-// Of a tensor of `rows` rows (outputs) of `cols` elements (inputs). False where 64 bits don't hold it.
+// Computes the parts of a tensor of `rows` rows (outputs) with `cols` elements (inputs) each. Returns false if a size
+// doesn't fit into 64 bits.
 [[nodiscard]] inline bool parts_of(ElementType type, TensorLayout layout, uint64_t rows, uint64_t cols,
                                    StoredParts* storage) {
   const uint64_t width = static_cast<uint64_t>(element_bytes(type));
@@ -53,7 +60,8 @@ struct StoredParts {
   return true;
 }
 
-// The element of row `row` and column `col`, counted in elements. The tensor was checked.
+// Returns the index of the element in row `row` and column `col`, counted in elements from the tensor's beginning.
+// parts_of() must have accepted the tensor's size: this function doesn't check for overflow.
 inline uint64_t element_index(ElementType type, TensorLayout layout, uint64_t cols, uint64_t row, uint64_t col) {
   if (layout == TensorLayout::row_major) return row * cols + col;
   if (layout == TensorLayout::padded_rows) {

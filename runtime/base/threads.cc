@@ -7,8 +7,8 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-// What lies between two parallel sections takes microseconds, so a waiter looks a short while before it sleeps.
-// Bounded: an idle session costs nothing.
+// The serial work between two parallel sections takes microseconds, so a waiting thread polls this many times before it
+// sleeps. The threads of an idle session sleep, so they use no processor time.
 constexpr int spins_before_sleep = 2000;
 
 inline void pause_briefly() {
@@ -19,8 +19,9 @@ inline void pause_briefly() {
 #endif
 }
 
-// call_: threads inside, an open bit, and the number of the call, which may wrap: a thread that slept through 2^21
-// calls then misses one more.
+// The parts of call_, from the lowest bit: the number of threads inside the call, a bit that is set while more threads
+// may enter, and the number of the call. The number of the call wraps around after 2^21 calls: a thread that slept
+// through exactly so many calls takes the new call for the last one that it saw, and doesn't join it.
 constexpr uint32_t one_thread = 1, inside_mask = (1u << 10) - 1, open_bit = 1u << 10, one_call = 1u << 11;
 static_assert(ThreadTeam::max_threads < inside_mask);
 
@@ -51,7 +52,7 @@ Status ThreadTeam::start(int threads, const ParallelFor& callers) {
 void ThreadTeam::stop() {
   if (started_ == 0) return;
   if (process_ != platform::process_id()) {
-    // A forked child has only the thread that called fork(): nobody is there to be waited for.
+    // A forked child has only the thread that called fork(), so there are no workers to join.
     started_ = 0;
     return;
   }
@@ -62,7 +63,7 @@ void ThreadTeam::stop() {
   started_ = 0;
 }
 
-// May also return while call_ is still `old`.
+// Waits until call_ isn't `old`: polls, then sleeps. May also return while call_ is still `old`.
 void ThreadTeam::wait_while_call(uint32_t old) {
   for (int spin = 0; spin < spins_before_sleep; ++spin) {
     if (call_.load(std::memory_order_acquire) != old) return;
@@ -73,9 +74,10 @@ void ThreadTeam::wait_while_call(uint32_t old) {
   sleepers_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-// After a change of call_ that sleepers wait for, which was seq_cst: either this sees that somebody sleeps, or his
-// comparison, which comes after he counted himself, sees the change (platform.h). So nobody sleeps through it, and the
-// system is asked only where somebody sleeps.
+// Wakes the threads that sleep until call_ changes. The caller has changed call_ by a seq_cst operation. No thread
+// misses the change: a thread increments sleepers_ before it compares call_ with the old value, so either this function
+// sees the increment, or the thread's comparison sees the change (see wait_while() in platform.h). The system is called
+// only if a thread sleeps.
 void ThreadTeam::wake_sleepers() {
   if (sleepers_.load(std::memory_order_seq_cst) != 0) platform::wake_all(call_);
 }
@@ -83,7 +85,7 @@ void ThreadTeam::wake_sleepers() {
 void ThreadTeam::work(void* argument) {
   Worker* worker = static_cast<Worker*>(argument);
   ThreadTeam& team = *worker->team;
-  uint32_t seen = 0;  // number of the last call that this thread was in, or came too late for
+  uint32_t seen = 0;  // The number of the last call that this thread joined or came too late for.
   for (uint32_t call;;) {
     call = team.call_.load(std::memory_order_acquire);
     if (team.stopping_.load(std::memory_order_relaxed)) return;
@@ -100,7 +102,7 @@ void ThreadTeam::work(void* argument) {
     seen = number;
     team.function_(team.context_, worker->index);
     const uint32_t left = team.call_.fetch_sub(one_thread, std::memory_order_seq_cst) - one_thread;
-    // The caller waits for the last one only when no more may come.
+    // The calling thread waits for the others only after it has closed the call, so an open call needs no wake-up.
     if ((left & (open_bit | inside_mask)) == 0) team.wake_sleepers();
   }
 }
@@ -126,7 +128,7 @@ void ThreadTeam::run(Function function, void* context) {
   }
   function_ = function;
   context_ = context;
-  // Nobody is inside: the last call closed it and waited.
+  // No thread is inside, because the last call to run() closed its call and waited until all threads had left.
   const uint32_t number = call_.load(std::memory_order_relaxed) / one_call + 1;
   call_.exchange(number * one_call | open_bit, std::memory_order_seq_cst);
   wake_sleepers();

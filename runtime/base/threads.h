@@ -1,4 +1,4 @@
-// A fork-join team: the caller and the threads that it asked for. Nothing allocates after start().
+// A fork-join team of threads, and the tasks that they share. A team allocates no memory after start().
 #pragma once
 
 #include <atomic>
@@ -14,13 +14,14 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// A parallel-for of the caller's: calls task(argument, i) once for each i of [0, count), on any threads, at once or one
-// after the other, and returns when all have returned.
+// A parallel loop that the user of the library provides. run() calls task(argument, i) once for each i in [0, count),
+// on any threads, concurrently or one after the other, and returns when all calls have returned.
 struct ParallelFor {
   void (*run)(void* context, void (*task)(void* argument, int index), void* argument, int count) = nullptr;
   void* context = nullptr;
 };
 
+// A fork-join team: the thread that calls run(), and the worker threads that start() made.
 class ThreadTeam {
  public:
   static constexpr int max_threads = CpuOptions::max_threads;
@@ -31,19 +32,20 @@ class ThreadTeam {
   ThreadTeam(const ThreadTeam&) = delete;
   ThreadTeam& operator=(const ThreadTeam&) = delete;
 
-  // Starts threads - 1 threads; none for 1, nor where work goes to the caller's.
+  // Starts threads - 1 worker threads. If `callers` has a function, starts none, and run() calls the function.
   Status start(int threads, const ParallelFor& callers = {});
   int size() const { return one_ ? 1 : size_; }
-  // Whether calls from here on run on the calling thread alone.
+  // Decides whether later calls of run() use the calling thread alone.
   void use(bool one_thread) { one_ = one_thread; }
 
-  // Runs function(context, 0) on the calling thread and function(context, t) on each other thread t that comes before
-  // the call has returned there; returns when all that came have finished. So the function must share its work out
-  // (TaskCounter), and a thread that the system hasn't yet let in holds nobody up. Calls do not nest. In a forked
-  // child, where the threads aren't, the caller does all the work.
+  // Runs function(context, 0) on the calling thread, and function(context, t) on each worker thread t that joins before
+  // function(context, 0) has returned. Returns when all threads that joined have finished. A worker that the system
+  // schedules too late isn't waited for, so the function must not count on it: it must hand out its work task by task
+  // (TaskCounter). Calls do not nest. In a forked child, which has no worker threads, the calling thread does all the
+  // work.
   void run(Function function, void* context);
 
-  // The same for a callable taking int; nothing is copied.
+  // Runs a callable that takes the thread's number (int). The callable isn't copied.
   template <class Callable>
   void run(Callable&& callable) {
     run([](void* context, int thread) { (*static_cast<std::remove_reference_t<Callable>*>(context))(thread); },
@@ -65,32 +67,34 @@ class ThreadTeam {
   int size_ = 1;
   bool one_ = false;
   int started_ = 0;
-  int64_t process_ = 0;  // that they were started in
+  int64_t process_ = 0;  // The process that started the workers.
   std::unique_ptr<Worker[]> workers_;
-  // The call in progress: how many threads are in it, whether more may come, and its number (threads.cc).
+  // The current call: how many threads are inside, whether more may enter, and the call's number (see threads.cc).
   std::atomic<uint32_t> call_{0};
-  // Threads that sleep until call_ changes, or are about to.
+  // The number of threads that sleep until call_ changes, or are about to sleep.
   std::atomic<uint32_t> sleepers_{0};
   std::atomic<bool> stopping_{false};
   Function function_ = nullptr;
   void* context_ = nullptr;
 };
 
-// Hands out the tasks [0, count) one by one. A thread takes its own share of them first, the same share whenever the
-// count is, so that it finds in its own cache what it wrote there; then what is left of the others'.
+// Hands out the tasks [0, count) one by one. A thread first takes the tasks of its own share, then tasks that are left
+// in the shares of other threads. For equal counts a thread's share is the same, so the data that the thread wrote for
+// a task before may still be in its cache.
 class TaskCounter {
  public:
-  // False: there is no memory for that.
+  // Returns false if there is no memory.
   bool try_reserve(int threads) {
     next_.reset(new (std::nothrow) Next[static_cast<size_t>(threads)]);
     return next_ != nullptr;
   }
-  // While nobody asks for tasks; `threads` is at most what was reserved.
+  // Begins a new set of tasks, while no thread calls next(). `threads` is at most the number that was reserved.
   void begin(int64_t count, int threads) {
     count_ = count;
     threads_ = threads;
     for (int t = 0; t < threads; ++t) next_[t].task.store(first_of(t, count, threads), std::memory_order_relaxed);
   }
+  // Takes a task for the thread `thread`. Returns false if no task is left.
   bool next(int thread, int64_t* task) {
     for (int i = 0; i < threads_; ++i) {
       const int owner = (thread + i) % threads_;
@@ -102,11 +106,13 @@ class TaskCounter {
     }
     return false;
   }
-  // The first task of a thread's own share. Of fewer tasks than threads the caller, who is always there, has one.
+  // Returns the first task of a thread's own share. It is rounded up, so that thread 0 has a task even if there are
+  // fewer tasks than threads: thread 0 is the calling thread, which always takes part.
   static int64_t first_of(int thread, int64_t count, int threads) { return (count * thread + threads - 1) / threads; }
 
  private:
-  struct alignas(64) Next {  // a cache line each: taking one's own tasks takes nothing from the others
+  // Each has a cache line of its own, so that threads that take tasks of different shares don't slow each other down.
+  struct alignas(64) Next {
     std::atomic<int64_t> task{0};
   };
   int64_t count_ = 0;

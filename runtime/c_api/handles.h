@@ -1,4 +1,4 @@
-// What the C API's handles hold, and how its arguments are read.
+// The contents of the C API's handles, and the functions that read its arguments.
 #pragma once
 
 #include <algorithm>
@@ -31,12 +31,12 @@ struct lnf_tokenizer {
 };
 struct lnf_encoding {
   linformer::Encoding encoding;
-  bool valid = false;  // the last lnf_encode() went well
+  bool valid = false;  // Whether the last lnf_encode() succeeded.
 };
 struct lnf_session {
   linformer::Session session;
   int64_t vector_width = 0, states_width = 0;
-  // The caller's lists, as the library reads them.
+  // The caller's lists, converted to the library's types.
   linformer::Array<linformer::Input> inputs = {};
   linformer::Array<linformer::Output> outputs = {};
   linformer::Array<linformer::MaskPosition> positions = {};
@@ -52,26 +52,26 @@ struct lnf_runner {
 };
 struct lnf_mask_filler {
   linformer::MaskFiller filler;
-  linformer::Array<lnf_masked_token> masks = {};  // of the text that is visited
+  linformer::Array<lnf_masked_token> masks = {};  // Of the text that is being visited.
 };
 struct lnf_tagger {
   linformer::Tagger tagger;
-  linformer::Array<lnf_entity> entities = {};  // of the text that is visited
+  linformer::Array<lnf_entity> entities = {};  // Of the text that is being visited.
 };
 struct lnf_answerer {
   linformer::Answerer answerer;
-  linformer::Array<lnf_answer_span> answers = {};  // of the question that is visited
+  linformer::Array<lnf_answer_span> answers = {};  // Of the question that is being visited.
 };
 struct lnf_masked_lm {
   linformer::MaskedLm masked_lm;
 };
 struct lnf_reader {
   linformer::TextReader reader;
-  linformer::TextReport report = {};  // of the last text
+  linformer::TextReport report = {};  // Of the text that was read last.
 };
 struct lnf_batch {
   linformer::SequenceBatch batch;
-  size_t vector_width = 0;  // of its vectors
+  size_t vector_width = 0;  // The width of the vectors in the batch.
   linformer::Array<lnf_input> inputs = {};
 };
 struct lnf_cancel {
@@ -80,12 +80,13 @@ struct lnf_cancel {
 
 namespace LINFORMER_NAMESPACE::c_api {
 
+// Copies `status` to the caller's struct, which may be null, and returns its code.
 lnf_code report(const Status& status, lnf_status* to);
 inline Status missing(const char* what) {
   return Status::error(Code::invalid_argument, "%s is NULL: it is needed", what);
 }
 
-// What a caller's struct says of its size.
+// Returns the size that a caller's struct says it has.
 template <class T>
 size_t size_of(const T* given) {
   size_t size = 0;
@@ -93,13 +94,13 @@ size_t size_of(const T* given) {
   return size;
 }
 
-// Larger sizes are taken for memory that nobody has initialised.
+// A larger size means that the caller hasn't initialised the struct.
 inline constexpr size_t most_struct_bytes = 4096;
-// The size of a struct in the first version of the header; stays when the struct grows.
+// The size of a struct in the first version of the header. It stays the same when the struct grows.
 template <class T>
 inline constexpr size_t first_size = sizeof(T);
 
-// Sets a caller's struct of `size` bytes to `defaults`, and what this version doesn't know to 0.
+// Sets a caller's struct of `size` bytes to `defaults`, and the fields that this version doesn't know to 0.
 template <class T>
 void init_struct(T* to, size_t size, const T& defaults) {
   if (to == nullptr || size < first_size<T> || size > most_struct_bytes) return;
@@ -111,11 +112,12 @@ void init_struct(T* to, size_t size, const T& defaults) {
 inline Status check_size(size_t size, size_t least, size_t alignment, const char* name) {
   if (size >= least && size <= most_struct_bytes && size % alignment == 0) return {};
   return Status::error(Code::invalid_argument,
-                       "%s has size %zu, and not %zu or a little more: set it as the header says", name, size, least);
+                       "the size of %s is %zu, but must be %zu or a little more: set it as the header says", name, size,
+                       least);
 }
 
-// The fields of a caller's struct, which may be older and shorter than ours, or newer and longer: *to holds the
-// defaults before.
+// Copies the fields of a caller's struct to *to, which must hold the defaults. The caller's struct may be older and
+// shorter than T, or newer and longer.
 template <class T>
 Status read_struct(const T* given, const char* name, T* to) {
   if (given == nullptr) return {};
@@ -130,7 +132,7 @@ Status read_struct(const T* given, const char* name, T* to) {
   return {};
 }
 
-// What goes back: as much of `from` as the caller's struct has room for.
+// Writes as much of `from` to the caller's struct as it has room for.
 template <class T>
 Status write_struct(T from, const char* name, T* given) {
   if (given == nullptr) return missing(name);
@@ -140,20 +142,20 @@ Status write_struct(T from, const char* name, T* given) {
   return {};
 }
 
-// Element i of a caller's array, whose structs have the size of the first one.
+// Returns element i of a caller's array. All of its structs have the size of the first one.
 template <class T>
 T* element(T* first, size_t i) {
   using Bytes = std::conditional_t<std::is_const_v<T>, const char, char>;
   return reinterpret_cast<T*>(reinterpret_cast<Bytes*>(first) + i * size_of(first));
 }
 
-// As snprintf: the bytes that `text` needs with its terminator.
+// Copies `text` as snprintf does, and returns the bytes that it needs with its terminator.
 size_t copy_text(std::string_view text, char* to, size_t capacity);
 
 inline bool within(int32_t value, int32_t least, int32_t most) { return value >= least && value <= most; }
 
-// lnf_session_options and lnf_text_options have these options in common. Returns whether each constant is one that the
-// header lists.
+// Returns whether the header lists each constant of the options that lnf_session_options and lnf_text_options have in
+// common.
 template <class Struct>
 bool known_options(const Struct& read) {
   return within(read.padding, LNF_PADDING_STRIP, LNF_PADDING_KEEP) &&
@@ -161,6 +163,7 @@ bool known_options(const Struct& read) {
          within(read.attention_compute, LNF_ATTENTION_AUTO, LNF_ATTENTION_BF16) &&
          within(read.backend, LNF_BACKEND_NATIVE, LNF_BACKEND_OPENBLAS) && within(read.isa, LNF_ISA_AUTO, LNF_ISA_NEON);
 }
+// Copies the options that both structs have in common.
 template <class Struct, class Options>
 void copy_options(const Struct& read, Options* to) {
   to->run.padding = static_cast<Padding>(read.padding);
@@ -177,18 +180,19 @@ void copy_options(const Struct& read, Options* to) {
 }
 
 Status read_control(const lnf_control* control, RunControl* to);
-// An output without its memory's size, its positions at the end of `positions`, which has room for them.
+// Converts an output, without checking the size of its memory. Its positions are appended to `positions`, which must
+// have room for them.
 Status read_output(const lnf_output* given, Array<MaskPosition>* positions, Output* to);
-// The caller's lists, in the session's own.
+// Converts the caller's lists to the session's lists.
 Status read_call(lnf_session* session, const lnf_input* inputs, size_t input_count, const lnf_output* outputs,
                  size_t output_count);
 
-// LNF_POOL_...; the default stands for none.
+// Returns the constant LNF_POOL_... of a pooling, and LNF_POOL_DEFAULT for Pooling::none.
 inline int32_t pooling_constant(Pooling pooling) {
   return pooling == Pooling::none ? LNF_POOL_DEFAULT : static_cast<int32_t>(pooling);
 }
 
-// A handle around `value`.
+// Makes a handle that owns `value`.
 template <class Handle, class Value>
 Status make_handle(Value&& value, Handle** to) {
   *to = new (std::nothrow) Handle{std::forward<Value>(value)};

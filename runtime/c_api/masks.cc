@@ -1,4 +1,4 @@
-// Masked tokens.
+// The C functions that fill masks and compute masked-LM logits.
 #include "c_api/texts.h"
 
 using namespace linformer;
@@ -9,7 +9,7 @@ static_assert(sizeof(lnf_mask_candidate) == sizeof(MaskCandidate) &&
 
 namespace {
 
-// The masks of a text as the header has them.
+// Converts the masks of a text to the header's structs.
 Status list_masks(const MaskFilling& filling, Array<lnf_masked_token>* to) {
   to->clear();
   for (const MaskedToken& mask : filling.masks) {
@@ -31,7 +31,7 @@ Status list_masks(const MaskFilling& filling, Array<lnf_masked_token>* to) {
 lnf_code lnf_mask_filler_create(const lnf_model* model, int64_t top_k, const lnf_text_options* options,
                                 lnf_mask_filler** filler, lnf_status* status) {
   const auto create = [&]() -> Status {
-    if (filler == nullptr) return missing("the place of the mask filler");
+    if (filler == nullptr) return missing("the pointer that receives the mask filler");
     *filler = nullptr;
     if (model == nullptr) return missing("the model");
     LINFORMER_TRY(check_strings(*model->model));
@@ -80,7 +80,7 @@ lnf_code lnf_fill_masks(lnf_mask_filler* filler, const char* const* texts, const
 lnf_code lnf_masked_lm_create(const lnf_session* session, int64_t positions_at_once, lnf_masked_lm** masked_lm,
                               lnf_status* status) {
   const auto create = [&]() -> Status {
-    if (masked_lm == nullptr) return missing("the place of the masked LM");
+    if (masked_lm == nullptr) return missing("the pointer that receives the masked LM");
     *masked_lm = nullptr;
     if (session == nullptr) return missing("the session");
     Result<MaskedLm> made = MaskedLm::create(session->session, positions_at_once);

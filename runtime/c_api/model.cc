@@ -1,4 +1,4 @@
-// The library, models, and calls that can be stopped.
+// The C functions for the library, for models and for calls that can be stopped.
 #include <algorithm>
 
 #include "c_api/handles.h"
@@ -60,10 +60,10 @@ Status read_load_options(const lnf_load_options* options, LoadOptions* to) {
   return {};
 }
 
-// load(options) in a handle.
+// Calls load(options) and puts the model into a handle.
 template <class Load>
 Status load(const lnf_load_options* options, lnf_model** model, Load&& load) {
-  if (model == nullptr) return missing("the place of the model");
+  if (model == nullptr) return missing("the pointer that receives the model");
   *model = nullptr;
   LoadOptions read;
   LINFORMER_TRY(read_load_options(options, &read));
@@ -181,7 +181,7 @@ lnf_code lnf_model_get_head(const lnf_model* model, int32_t head, lnf_head_info*
   if (model == nullptr) return report(missing("the model"), status);
   const int heads = model->model->info().heads;
   if (head < 0 || head >= heads) {
-    return report(Status::error(Code::invalid_argument, "classification head %d: this model has %d",
+    return report(Status::error(Code::invalid_argument, "there is no classification head %d: this model has %d",
                                 static_cast<int>(head), heads),
                   status);
   }

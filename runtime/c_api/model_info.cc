@@ -1,4 +1,4 @@
-// What a model is made of.
+// The C functions that describe a model.
 #include "c_api/handles.h"
 
 using namespace linformer;

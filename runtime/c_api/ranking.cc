@@ -1,4 +1,4 @@
-// Documents by a query, labels of the caller's own, search in vectors, and sparse vectors.
+// The C functions for reranking, zero-shot classification, search in vectors, and shorter and sparse vectors.
 #include "c_api/texts.h"
 #include "linformer/reranker.h"
 #include "linformer/sparse_embedder.h"
@@ -34,8 +34,9 @@ namespace {
 Status read_rows(const float* rows, size_t row_count, int64_t width, std::span<const float>* to) {
   if (rows == nullptr && row_count > 0) return missing("the array of rows");
   if (width < 1 || row_count > SIZE_MAX / sizeof(float) / static_cast<size_t>(width)) {
-    return Status::error(Code::invalid_argument, "%zu rows of %lld floats: give rows that are in memory", row_count,
-                         static_cast<long long>(width));
+    return Status::error(Code::invalid_argument,
+                         "%zu rows of %lld floats can't be in memory: check the number and the width of the rows",
+                         row_count, static_cast<long long>(width));
   }
   *to = {rows, row_count * static_cast<size_t>(width)};
   return {};
@@ -56,7 +57,7 @@ Status read_labels(const TextArguments& given, Array<std::string_view>* to) {
 lnf_code lnf_reranker_create(const lnf_model* model, int32_t head, int32_t logits, const lnf_text_options* options,
                              lnf_reranker** reranker, lnf_status* status) {
   const auto create = [&]() -> Status {
-    if (reranker == nullptr) return missing("the place of the reranker");
+    if (reranker == nullptr) return missing("the pointer that receives the reranker");
     *reranker = nullptr;
     if (model == nullptr) return missing("the model");
     LINFORMER_TRY(check_strings(*model->model));
@@ -78,11 +79,11 @@ lnf_code lnf_rerank(lnf_reranker* reranker, const char* query, size_t query_byte
                     const size_t* bytes, size_t document_count, lnf_scored* best, size_t capacity, size_t* count,
                     const lnf_control* control, lnf_status* status) {
   const auto rank = [&]() -> Status {
-    if (count == nullptr) return missing("the place of the count");
+    if (count == nullptr) return missing("the pointer that receives the count");
     *count = 0;
     if (reranker == nullptr) return missing("the reranker");
     if (query == nullptr && query_bytes > 0) return missing("the query");
-    if (best == nullptr && capacity > 0) return missing("the memory of the answers");
+    if (best == nullptr && capacity > 0) return missing("the array for the answers");
     RunControl read;
     LINFORMER_TRY(read_control(control, &read));
     const TextArguments given = {documents, bytes, nullptr, nullptr, document_count};
@@ -120,7 +121,7 @@ lnf_code lnf_zero_shot_create(const lnf_model* model, int32_t head, const char* 
                               int32_t multi_label, const lnf_text_options* options, lnf_zero_shot** zero_shot,
                               lnf_status* status) {
   const auto create = [&]() -> Status {
-    if (zero_shot == nullptr) return missing("the place of the zero-shot classifier");
+    if (zero_shot == nullptr) return missing("the pointer that receives the zero-shot classifier");
     *zero_shot = nullptr;
     if (model == nullptr) return missing("the model");
     LINFORMER_TRY(check_strings(*model->model));
@@ -165,7 +166,7 @@ lnf_code lnf_zero_shot_each(lnf_zero_shot* zero_shot, const char* const* texts, 
 lnf_code lnf_search_create(const float* rows, size_t row_count, int64_t width, int32_t similarity, int64_t top_k,
                            int32_t threads, lnf_search** search, lnf_status* status) {
   const auto create = [&]() -> Status {
-    if (search == nullptr) return missing("the place of the search");
+    if (search == nullptr) return missing("the pointer that receives the search");
     *search = nullptr;
     std::span<const float> given;
     LINFORMER_TRY(read_rows(rows, row_count, width, &given));
@@ -202,8 +203,8 @@ lnf_code lnf_search_run(lnf_search* search, const float* queries, size_t query_c
     std::span<const float> given;
     if (queries == nullptr && query_count > 0) return missing("the array of queries");
     LINFORMER_TRY(read_rows(queries, query_count, search->search.width(), &given));
-    if (best == nullptr && capacity > 0) return missing("the memory of the answers");
-    if (counts == nullptr && query_count > 0) return missing("the memory of the counts");
+    if (best == nullptr && capacity > 0) return missing("the array for the answers");
+    if (counts == nullptr && query_count > 0) return missing("the array for the counts");
     RunControl read;
     LINFORMER_TRY(read_control(control, &read));
     return search->search.search(given, {reinterpret_cast<Scored*>(best), capacity}, {counts, query_count}, read);
@@ -214,7 +215,7 @@ lnf_code lnf_search_run(lnf_search* search, const float* queries, size_t query_c
 lnf_code lnf_sparse_embedder_create(const lnf_model* model, const lnf_text_options* options,
                                     lnf_sparse_embedder** embedder, lnf_status* status) {
   const auto create = [&]() -> Status {
-    if (embedder == nullptr) return missing("the place of the embedder");
+    if (embedder == nullptr) return missing("the pointer that receives the embedder");
     *embedder = nullptr;
     if (model == nullptr) return missing("the model");
     LINFORMER_TRY(check_strings(*model->model));

@@ -1,4 +1,4 @@
-// What a model reads of texts, and the sequences of a call.
+// The C functions for readers of texts and batches of sequences.
 #include "c_api/texts.h"
 
 using namespace linformer;
@@ -47,7 +47,7 @@ lnf_code lnf_text_session_options(const lnf_model* model, const lnf_text_options
 lnf_code lnf_reader_create(const lnf_model* model, const lnf_text_options* options, const lnf_session* session,
                            int32_t apart, int32_t short_last_window, lnf_reader** reader, lnf_status* status) {
   const auto create = [&]() -> Status {
-    if (reader == nullptr) return missing("the place of the reader");
+    if (reader == nullptr) return missing("the pointer that receives the reader");
     *reader = nullptr;
     if (model == nullptr) return missing("the model");
     LINFORMER_TRY(check_strings(*model->model));
@@ -66,7 +66,7 @@ void lnf_reader_free(lnf_reader* reader) { delete reader; }
 
 lnf_code lnf_reader_another(const lnf_reader* reader, lnf_reader** another, lnf_status* status) {
   const auto create = [&]() -> Status {
-    if (another == nullptr) return missing("the place of the reader");
+    if (another == nullptr) return missing("the pointer that receives the reader");
     *another = nullptr;
     if (reader == nullptr) return missing("the reader");
     Result<TextReader> made = reader->reader.another();
@@ -97,7 +97,7 @@ int64_t lnf_reader_sequences(const lnf_reader* reader) { return reader != nullpt
 lnf_code lnf_reader_sequence(lnf_reader* reader, int64_t i, lnf_sequence* sequence, lnf_status* status) {
   const auto read = [&]() -> Status {
     if (reader == nullptr) return missing("the reader");
-    if (sequence == nullptr) return missing("the place of the sequence");
+    if (sequence == nullptr) return missing("the pointer that receives the sequence");
     const Result<TextSequence> found = reader->reader.sequence(i);
     if (!found.ok()) return found.status();
     lnf_sequence made = {};
@@ -120,7 +120,7 @@ int64_t lnf_reader_max_tokens(const lnf_reader* reader) { return reader != nullp
 lnf_code lnf_batch_create(const lnf_session* session, int64_t max_rows, int64_t pad_to, int32_t pad_id,
                           lnf_batch** batch, lnf_status* status) {
   const auto create = [&]() -> Status {
-    if (batch == nullptr) return missing("the place of the batch");
+    if (batch == nullptr) return missing("the pointer that receives the batch");
     *batch = nullptr;
     if (session == nullptr) return missing("the session");
     Result<SequenceBatch> made = SequenceBatch::create(session->session, {max_rows, pad_to, pad_id});
@@ -159,8 +159,10 @@ lnf_code lnf_batch_add_vectors(lnf_batch* batch, const float* vectors, size_t co
     if (vectors == nullptr && count > 0) return missing("the vectors");
     if (width == 0 || count > SIZE_MAX / sizeof(float) / width ||
         (batch->batch.size() > 0 && width != batch->vector_width)) {
-      return Status::error(Code::invalid_argument,
-                           "%zu vectors of width %zu: give the model's width in the whole batch", count, width);
+      return Status::error(
+          Code::invalid_argument,
+          "the batch can't take %zu vectors of width %zu: all of its vectors must have the model's width", count,
+          width);
     }
     LINFORMER_TRY(batch->batch.add_vectors({vectors, count * width}, static_cast<int64_t>(count)));
     batch->vector_width = width;
@@ -171,7 +173,7 @@ lnf_code lnf_batch_add_vectors(lnf_batch* batch, const float* vectors, size_t co
 
 lnf_code lnf_batch_inputs(lnf_batch* batch, const lnf_input** inputs, lnf_status* status) {
   const auto list = [&]() -> Status {
-    if (inputs == nullptr) return missing("the place of the inputs");
+    if (inputs == nullptr) return missing("the pointer that receives the inputs");
     *inputs = nullptr;
     if (batch == nullptr) return missing("the batch");
     batch->inputs.clear();

@@ -1,4 +1,4 @@
-// Sessions: tokens to hidden states, vectors and scores.
+// The C functions for sessions.
 #include "base/description.h"
 #include "c_api/handles.h"
 
@@ -78,7 +78,7 @@ Status read_input(const lnf_session& session, const lnf_input* given, Input* to)
   return {};
 }
 
-// What the library would take for an output that isn't to be computed.
+// Refuses an output with `data` whose capacity is 0. The library would treat it as an output that isn't wanted.
 Status check_memory(const lnf_output* outputs, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     const lnf_output& output = *element(outputs, i);
@@ -121,7 +121,7 @@ Status read_output(const lnf_output* given, Array<MaskPosition>* positions, Outp
   to->head = read.head;
   if (read.pooling != LNF_POOL_DEFAULT) to->pooling = static_cast<Pooling>(read.pooling);
   to->values = {read.data, read.data != nullptr ? read.capacity : 0};
-  // read_call() has reserved them.
+  // read_call() has reserved the memory, so the list doesn't move while it grows.
   const MaskPosition* first = positions->end();
   for (size_t i = 0; i < read.position_count; ++i) {
     if (!positions->try_push({read.positions[i].text, read.positions[i].position})) return no_memory_for_call();
@@ -190,7 +190,7 @@ void lnf_output_init_sized(lnf_output* to, size_t size, int32_t kind) {
 lnf_code lnf_plan_bytes(const lnf_model* model, const lnf_session_options* options, uint64_t* bytes,
                         lnf_status* status) {
   const auto plan_bytes = [&]() -> Status {
-    if (bytes == nullptr) return missing("the place of the bytes");
+    if (bytes == nullptr) return missing("the pointer that receives the bytes");
     *bytes = 0;
     if (model == nullptr) return missing("the model");
     SessionOptions read;
@@ -206,10 +206,10 @@ lnf_code lnf_plan_bytes(const lnf_model* model, const lnf_session_options* optio
 lnf_code lnf_plan_precision(const lnf_model* model, const lnf_session_options* options, char* text, size_t capacity,
                             size_t* bytes, lnf_status* status) {
   const auto plan_precision = [&]() -> Status {
-    if (bytes == nullptr) return missing("the place of the number of bytes");
+    if (bytes == nullptr) return missing("the pointer that receives the number of bytes");
     *bytes = 0;
     if (model == nullptr) return missing("the model");
-    if (text == nullptr && capacity > 0) return missing("the text's memory");
+    if (text == nullptr && capacity > 0) return missing("the buffer for the text");
     SessionOptions read;
     LINFORMER_TRY(read_options(options, &read));
     const Result<Plan> made = plan(*model->model, read);
@@ -224,7 +224,7 @@ lnf_code lnf_plan_precision(const lnf_model* model, const lnf_session_options* o
 lnf_code lnf_session_create(const lnf_model* model, const lnf_session_options* options, lnf_session** session,
                             lnf_status* status) {
   const auto create = [&]() -> Status {
-    if (session == nullptr) return missing("the place of the session");
+    if (session == nullptr) return missing("the pointer that receives the session");
     *session = nullptr;
     if (model == nullptr) return missing("the model");
     SessionOptions read;
@@ -257,7 +257,7 @@ int64_t lnf_session_output_rows(const lnf_session* session, int64_t count) {
 
 lnf_code lnf_shapes(const lnf_session* session, const lnf_input* inputs, size_t input_count, lnf_output* outputs,
                     size_t output_count, lnf_status* status) {
-  // Lists are the session's own, which takes one call at a time: this one, too.
+  // This call fills the session's lists, too. That is allowed because a session takes one call at a time.
   lnf_session* own = const_cast<lnf_session*>(session);
   const auto shapes = [&]() -> Status {
     LINFORMER_TRY(read_call(own, inputs, input_count, outputs, output_count));
@@ -285,7 +285,7 @@ lnf_code lnf_row_tokens(const lnf_session* session, const lnf_input* input, int6
   const auto row_tokens = [&]() -> Status {
     if (session == nullptr) return missing("the session");
     if (input == nullptr) return missing("the input");
-    if (rows == nullptr) return missing("the place of the number of rows");
+    if (rows == nullptr) return missing("the pointer that receives the number of rows");
     if (tokens == nullptr && capacity > 0) return missing("the list of tokens");
     Input read;
     LINFORMER_TRY(read_input(*session, input, &read));
@@ -293,7 +293,7 @@ lnf_code lnf_row_tokens(const lnf_session* session, const lnf_input* input, int6
                                                    : read.tokens.size();
     *rows = static_cast<size_t>(session->session.output_rows(static_cast<int64_t>(given)));
     if (*rows > capacity) {
-      return Status::error(Code::too_long, "there is room for %zu rows where the text has %zu", capacity, *rows);
+      return Status::error(Code::too_long, "there is room for %zu rows, but the text has %zu", capacity, *rows);
     }
     return session->session.row_tokens(read, {tokens, capacity});
   };
@@ -305,7 +305,7 @@ lnf_code lnf_token_row(const lnf_session* session, const lnf_input* input, size_
   const auto token_row = [&]() -> Status {
     if (session == nullptr) return missing("the session");
     if (input == nullptr) return missing("the input");
-    if (row == nullptr) return missing("the place of the row");
+    if (row == nullptr) return missing("the pointer that receives the row");
     Input read;
     LINFORMER_TRY(read_input(*session, input, &read));
     const Result<int64_t> found = session->session.row_of(read, token);

@@ -1,4 +1,4 @@
-// Entities of texts, and answers to questions.
+// The C functions that find entities and answers.
 #include "c_api/texts.h"
 
 using namespace linformer;
@@ -12,14 +12,14 @@ static_assert(LNF_AGGREGATE_SIMPLE == static_cast<int>(Aggregation::simple) &&
 
 namespace {
 
-// Nothing is an empty text, never NULL.
+// Returns the beginning of a text. For an empty text it returns "", so that callers never get NULL.
 const char* begin_of(std::string_view text) { return text.data() != nullptr ? text.data() : ""; }
 
-// A text's entities and answers as the header has them.
+// These functions convert the entities and answers of a text to the header's structs.
 Status list_entities(const Tagging& tagging, Array<lnf_entity>* to) {
   to->clear();
   for (const Entity& entity : tagging.entities) {
-    // Labels end with a 0.
+    // Labels end with a 0, so data() is a C string.
     const lnf_entity made = {sizeof made,
                              entity.label.data(),
                              begin_of(entity.text),
@@ -47,12 +47,12 @@ Status list_answers(const Answers& answers, Array<lnf_answer_span>* to) {
 lnf_code lnf_tagger_create(const lnf_model* model, int32_t aggregation, int32_t head, const lnf_text_options* options,
                            lnf_tagger** tagger, lnf_status* status) {
   const auto create = [&]() -> Status {
-    if (tagger == nullptr) return missing("the place of the tagger");
+    if (tagger == nullptr) return missing("the pointer that receives the tagger");
     *tagger = nullptr;
     if (model == nullptr) return missing("the model");
     LINFORMER_TRY(check_strings(*model->model));
     if (!within(aggregation, LNF_AGGREGATE_SIMPLE, LNF_AGGREGATE_MAX)) {
-      return Status::error(Code::invalid_argument, "aggregation %d: use LNF_AGGREGATE_...",
+      return Status::error(Code::invalid_argument, "aggregation is %d: use LNF_AGGREGATE_...",
                            static_cast<int>(aggregation));
     }
     TaggerOptions read;
@@ -98,7 +98,7 @@ lnf_code lnf_answerer_create(const lnf_model* model, int64_t max_answer_tokens, 
                              int32_t head, const lnf_text_options* options, lnf_answerer** answerer,
                              lnf_status* status) {
   const auto create = [&]() -> Status {
-    if (answerer == nullptr) return missing("the place of the answerer");
+    if (answerer == nullptr) return missing("the pointer that receives the answerer");
     *answerer = nullptr;
     if (model == nullptr) return missing("the model");
     LINFORMER_TRY(check_strings(*model->model));

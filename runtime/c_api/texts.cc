@@ -1,4 +1,4 @@
-// Strings to scores and vectors.
+// The C functions that classify and embed texts, and run any outputs.
 #include "c_api/texts.h"
 
 #include <algorithm>
@@ -104,11 +104,12 @@ Status embed_list(lnf_embedder* embedder, const TextArguments& texts, lnf_visit 
       control);
 }
 
-// Before the texts are looked at: of fewer answers than texts `text_count` is what is wrong.
+// Checks the caller's array before any text is looked at. If the array is too small, `text_count` may be wrong, and
+// there may be fewer texts than it says.
 Status check_room(const float* to, size_t capacity, size_t texts, int64_t width) {
-  if (to == nullptr && texts > 0) return missing("the memory of the answers");
+  if (to == nullptr && texts > 0) return missing("the array for the answers");
   if (capacity / static_cast<size_t>(width) >= texts) return {};
-  return Status::error(Code::too_long, "there is room for %zu floats where %zu texts have %lld each", capacity, texts,
+  return Status::error(Code::too_long, "there is room for %zu floats, but %zu texts need %lld each", capacity, texts,
                        static_cast<long long>(width));
 }
 
@@ -128,7 +129,7 @@ void lnf_text_options_init_sized(lnf_text_options* to, size_t size) {
 lnf_code lnf_classifier_create(const lnf_model* model, const int32_t* heads, size_t head_count,
                                const lnf_text_options* options, lnf_classifier** classifier, lnf_status* status) {
   const auto create = [&]() -> Status {
-    if (classifier == nullptr) return missing("the place of the classifier");
+    if (classifier == nullptr) return missing("the pointer that receives the classifier");
     *classifier = nullptr;
     if (model == nullptr) return missing("the model");
     LINFORMER_TRY(check_strings(*model->model));
@@ -190,14 +191,15 @@ lnf_code lnf_embedder_create_prompted(const lnf_model* model, int32_t pooling, i
                                       const char* prompt, const lnf_text_options* options, lnf_embedder** embedder,
                                       lnf_status* status) {
   const auto create = [&]() -> Status {
-    if (embedder == nullptr) return missing("the place of the embedder");
+    if (embedder == nullptr) return missing("the pointer that receives the embedder");
     *embedder = nullptr;
     if (model == nullptr) return missing("the model");
     LINFORMER_TRY(check_strings(*model->model));
     const bool known =
         pooling >= LNF_POOL_DEFAULT && pooling <= LNF_POOL_WEIGHTED_MEAN && pooling != static_cast<int>(Pooling::none);
     if (!known || normalize < -1 || normalize > 1) {
-      return Status::error(Code::invalid_argument, "pooling %d, normalize %d: use LNF_POOL_..., and -1, 0 or 1",
+      return Status::error(Code::invalid_argument,
+                           "pooling is %d and normalize is %d: use LNF_POOL_..., and -1, 0 or 1",
                            static_cast<int>(pooling), static_cast<int>(normalize));
     }
     EmbedderOptions read;
@@ -247,7 +249,7 @@ lnf_code lnf_embed_each(lnf_embedder* embedder, const char* const* texts, const 
 lnf_code lnf_runner_create(const lnf_model* model, const lnf_output* outputs, size_t output_count,
                            const lnf_text_options* options, lnf_runner** runner, lnf_status* status) {
   const auto create = [&]() -> Status {
-    if (runner == nullptr) return missing("the place of the runner");
+    if (runner == nullptr) return missing("the pointer that receives the runner");
     *runner = nullptr;
     if (model == nullptr) return missing("the model");
     LINFORMER_TRY(check_strings(*model->model));
@@ -255,7 +257,8 @@ lnf_code lnf_runner_create(const lnf_model* model, const lnf_output* outputs, si
     LINFORMER_TRY(read_text_options(options, &read));
     if (outputs == nullptr || output_count == 0) return missing("the list of outputs");
     if (output_count > Outputs::most) {
-      return Status::error(Code::invalid_argument, "%zu outputs: ask for at most %zu", output_count, Outputs::most);
+      return Status::error(Code::invalid_argument, "there are %zu outputs: ask for at most %zu", output_count,
+                           Outputs::most);
     }
     Array<Output> list;
     for (size_t i = 0; i < output_count; ++i) {

@@ -1,4 +1,4 @@
-// Texts as the C API is given them, and what is said of them.
+// How the C API reads its arguments about texts, and how it reports about each text.
 #pragma once
 
 #include <string_view>
@@ -8,11 +8,11 @@
 namespace LINFORMER_NAMESPACE::c_api {
 
 Status read_text_options(const lnf_text_options* options, TextOptions* to);
-// Models that read vectors take none of these texts.
+// Returns an error if the model reads vectors, because the functions that take texts can't run it.
 Status check_strings(const Model& model);
 lnf_text_report report_of(size_t index, const TextReport& report, std::span<const float> values);
 
-// A caller's arrays of texts.
+// The caller's arrays of texts.
 struct TextArguments {
   const char* const* texts;
   const size_t* bytes;

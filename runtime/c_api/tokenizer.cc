@@ -1,4 +1,4 @@
-// Texts to ids and back.
+// The C functions for tokenizers.
 #include "c_api/handles.h"
 
 using namespace linformer;
@@ -8,7 +8,7 @@ static_assert(LNF_TRUNCATE_ONLY_SECOND == static_cast<int>(Truncation::only_seco
 static_assert(sizeof(Offset) == 2 * sizeof(uint32_t));
 
 lnf_code lnf_tokenizer_create(const lnf_model* model, lnf_tokenizer** tokenizer, lnf_status* status) {
-  if (tokenizer == nullptr) return report(missing("the place of the tokenizer"), status);
+  if (tokenizer == nullptr) return report(missing("the pointer that receives the tokenizer"), status);
   *tokenizer = nullptr;
   if (model == nullptr) return report(missing("the model"), status);
   Result<Tokenizer> made = Tokenizer::create(model->model);
@@ -22,7 +22,7 @@ void lnf_encode_options_init_sized(lnf_encode_options* to, size_t size) {
 }
 
 lnf_code lnf_encoding_create(lnf_encoding** encoding, lnf_status* status) {
-  if (encoding == nullptr) return report(missing("the place of the encoding"), status);
+  if (encoding == nullptr) return report(missing("the pointer that receives the encoding"), status);
   *encoding = nullptr;
   return report(make_handle(Encoding(), encoding), status);
 }
@@ -87,10 +87,10 @@ lnf_code lnf_decode(const lnf_tokenizer* tokenizer, const int32_t* ids, size_t c
                     size_t capacity, size_t* bytes, lnf_status* status) {
   const auto decode = [&]() -> Status {
     if (tokenizer == nullptr) return missing("the tokenizer");
-    if (bytes == nullptr) return missing("the place of the number of bytes");
+    if (bytes == nullptr) return missing("the pointer that receives the number of bytes");
     *bytes = 0;
     if (ids == nullptr && count > 0) return missing("the list of ids");
-    if (text == nullptr && capacity > 0) return missing("the text's memory");
+    if (text == nullptr && capacity > 0) return missing("the buffer for the text");
     DecodeOptions options;
     options.skip_special_tokens = skip_special != 0;
     TextBuffer buffer;

@@ -5,11 +5,11 @@
 namespace LINFORMER_NAMESPACE::cpu {
 namespace {
 
-// A whole weight as the right side of a product of inner width k and n columns.
+// Returns the whole weight as the right side B[k, n] of a product.
 RightMatrix right_of(const View& view, const std::byte* data, int64_t k, int64_t n) {
   RightMatrix b{data, view.type, view.layout, k, n, view.ld};
   if (view.type != ElementType::int8) return b;
-  StoredParts storage;  // the file was checked
+  StoredParts storage;  // parts_of() can't fail here, because loading the model has checked the tensor.
   const bool panels = view.layout == RightLayout::panel16;
   if (!parts_of(view.type, panels ? TensorLayout::panel16 : TensorLayout::row_major, static_cast<uint64_t>(view.rows),
                 static_cast<uint64_t>(view.cols), &storage)) {
@@ -60,7 +60,7 @@ LeftMatrix Context::left(const View& view, const Item& item) const {
   a.cols = view.cols;
   a.ld = ld_of(view, item);
   if (view.type == ElementType::int8) {
-    // Behind each row's elements.
+    // The scales of a row follow its elements.
     a.scales = reinterpret_cast<const RowScale*>(static_cast<const std::byte*>(a.data) + narrow_codes_bytes(view.cols));
     a.scales_ld = view.ld / static_cast<int64_t>(sizeof(RowScale));
   }

@@ -1,5 +1,5 @@
-// What run() of an op gets on the CPU. The context holds the batch and finds operands in memory. The item says which
-// rows the call computes.
+// The arguments of an op's run() on the CPU. The context holds the batch and finds operands in memory. The item says
+// which rows the call computes.
 #pragma once
 
 #include <algorithm>
@@ -11,36 +11,38 @@
 
 namespace LINFORMER_NAMESPACE::cpu {
 
-// Sequences next to one another, and who works on them.
+// A range of consecutive sequences of a batch, and the thread that computes them.
 struct Part {
-  int64_t first = 0, sequences = 0;
-  int64_t row = 0, rows = 0;
-  int64_t shortest = 0, longest = 0;  // sequence
-  int64_t shortest_states = 0, longest_states = 0;
-  int thread = 0;
+  int64_t first = 0, sequences = 0;                 // The sequences [first, first + sequences).
+  int64_t row = 0, rows = 0;                        // Their packed rows [row, row + rows).
+  int64_t shortest = 0, longest = 0;                // The numbers of rows of the shortest and the longest sequence.
+  int64_t shortest_states = 0, longest_states = 0;  // The same for rows of encoder states.
+  int thread = 0;                                   // The index of the thread, or -1 if all threads share the part.
 };
 
-// What an op works on.
+// The portion of a stage's work that one call of an op's run() computes.
 struct Item {
   const Stage& stage;
   const Part& part;
   const Destination& call;
   int thread = 0;
   int64_t sequence = 0;
-  int64_t row = 0, rows = 0;        // of the batch (row_blocks, scored), or of the sequence
-  int64_t column = 0, columns = 0;  // source_columns
-  int64_t group = 0;                // key_heads
+  // The rows [row, row + rows). In the domains source_rows and compressed_rows they are counted from the first row of
+  // the item's sequence, and in all other domains from the first row of the call.
+  int64_t row = 0, rows = 0;
+  int64_t column = 0, columns = 0;  // The columns [column, column + columns), in the domain source_columns.
+  int64_t group = 0;                // The index of the group of heads, in the domain key_heads.
   // The index of the thread that runs this call and whose scratch memory the op uses. Several threads can share an op.
   // Each then computes the columns [from, to) of `out`. If both are 0, this thread computes all columns.
   int worker = thread;
   int64_t from = 0, to = 0;
-  bool shares = false;  // threads share this op, and the ops that follow it
-  int32_t op = 0;       // index of the op in the program
+  bool shares = false;  // Whether several threads share this op and the ops that follow it.
+  int32_t op = 0;       // The index of the op in the program.
   // The kernel prefetches these weights, which this thread's next product will probably read.
   const void* next_weights = nullptr;
 };
 
-// The element type that C++ type T holds; there is none for other types.
+// The element type that the C++ type T stores. Only the types below have one.
 template <class T>
 extern const ElementType element_type;
 template <>
@@ -64,25 +66,27 @@ struct Source {
   }
 };
 
-// What an op's code reads beside its operands and its item. An executor fills it; ops change nothing of it.
+// The state of a session that an op's code reads in addition to its operands and its item. The executor fills it, and
+// ops don't change it.
 struct Context {
   const Program& program;
   const Kernels& kernels;
-  std::span<const std::byte* const> weights;  // the bytes of each tensor
+  std::span<const std::byte* const> weights;  // The first byte of each tensor, by tensor index.
   const ArenaLayout& layout;
   std::byte* arena = nullptr;
   Batch batch;
   GemmProvider* provider = nullptr;
   GemmIds gemms;
-  Array<RightMatrix> rights;  // by op: of a product with a weight, the part of it that is multiplied
+  // By index of the op: if the op multiplies by a weight, the part of the weight that it multiplies by.
+  Array<RightMatrix> rights;
 
   Context(const Program& own_program, const Kernels& own_kernels, std::span<const std::byte* const> own_weights,
           const ArenaLayout& own_layout)
       : program(own_program), kernels(own_kernels), weights(own_weights), layout(own_layout) {}
-  // Fills `rights`, once for a session.
+  // Fills `rights`. The executor calls it once for each session.
   Status prepare_weights();
 
-  // The rows that the keys of the item's layer are made of.
+  // Returns the rows that the keys of the item's layer are computed from.
   Source source_of(const Item& item) const { return source_of(item.stage.key_rows); }
   Source source_of(const KeyRows& key_rows) const;
 
@@ -100,34 +104,35 @@ struct Context {
   const float* floats(const View& view) const {
     return view.present() ? reinterpret_cast<const float*>(tensor(view)) + view.offset : nullptr;
   }
-  // The scales of an int8 table, one for each row; null where it has none.
+  // Returns the scales of a table, one for each row, or null if the table isn't int8.
   const float* scales(const View& view) const;
-  // Where a view's first row of the item lies, and `units` of 4 bytes behind it: slots and tables have room for f32,
-  // whatever the type of what lies in them.
+  // Returns the address of the item's first row of a view, plus `units` x 4 bytes. Offsets in slots and tables count 4
+  // bytes for each element, because these buffers have room for f32 whatever the view's type.
   std::byte* bytes(const View& view, const Item& item, int64_t units = 0) const;
-  // The same of a view whose elements are T; null of any other.
+  // Returns the address of the item's first row, or null if the elements of the view don't have the type T.
   template <class T>
   T* address(const View& view, const Item& item) const {
     return view.type == element_type<T> ? reinterpret_cast<T*>(bytes(view, item)) : nullptr;
   }
-  // Of f32.
+  // Returns the item's rows of an f32 view.
   MutableMatrix matrix(const View& view, const Item& item) const {
     return {address<float>(view, item), item.rows, view.cols, ld_of(view, item)};
   }
   int64_t ld_of(const View& view, const Item& item) const {
     return view.place == Place::source ? source_of(item).ld : view.ld;
   }
-  // Of any type that products write.
+  // Returns the item's rows of a view that a product writes, in f32 or bf16.
   OutMatrix out(const View& view, const Item& item) const;
-  // Rows of a block as a product reads them.
+  // Returns the item's rows of a view as the left side of a product.
   LeftMatrix left(const View& view, const Item& item) const;
-  // E, or another weight on the left.
+  // Returns the first `rows` rows and `cols` columns of a weight, such as E, as the left side of a product.
   LeftMatrix left(const View& view, int64_t rows, int64_t cols) const {
     return {tensor(view) + view.offset * element_bytes(view.type), view.type, rows, cols, view.ld};
   }
 
-  // The item's rows, of row_blocks or first_rows, one sequence after the other: each(sequence, place in the sequence,
-  // first row of the item, rows).
+  // Calls each(sequence, position, r, rows) for every sequence that the item has rows of, in order. The item's rows
+  // [r, r + rows) belong to that sequence, and the first of them has that position in it. The stage's domain must be
+  // row_blocks or first_rows. Stops at the first error and returns it.
   template <class Each>
   Status for_each_sequence(const Item& item, Each&& each) const {
     const bool first_only = item.stage.domain == Domain::first_rows;

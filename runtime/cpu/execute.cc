@@ -1,4 +1,4 @@
-// Each op of an item, in order.
+// Runs the ops of an item in order, on one thread or shared by all threads.
 #include <algorithm>
 
 #include "base/checked.h"
@@ -9,7 +9,8 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-// Of a thread's part of a product: fewer are not worth waiting for one another.
+// The fewest panels that each thread must get for a product to be shared. With fewer, waiting for the other threads
+// costs more than sharing gains.
 constexpr int64_t least_shared_panels = 6;
 
 }  // namespace
@@ -34,15 +35,15 @@ Status CpuExecutor::run_ops(const Item& item) {
   return {};
 }
 
-// Columns of an op's result that stay together where threads share it, panels of a weight or a head; 0: it isn't
-// shared.
+// Returns the number of columns in the smallest portion of an op's result that a thread can take: a panel of a weight
+// or the columns of a head. Returns 0 if threads can't share the op.
 int64_t CpuExecutor::shared_unit(const Op& op) const {
   if (const auto* attend = op.get<ops::Attend>()) return attend->d_head;
   const auto* gemm = op.get<ops::Gemm>();
   return gemm != nullptr && !gemm->multiplies_e() ? panel_width : 0;
 }
 
-// How many threads share an op; below 2 the first has all of it.
+// Returns how many threads share an op. If it is less than 2, one thread runs the whole op.
 int64_t CpuExecutor::shares_of(const Op& op) const {
   const int64_t unit = shared_unit(op), least = op.is<ops::Gemm>() ? least_shared_panels : 1;
   return unit == 0 ? 0 : std::min<int64_t>(team_.size(), ceil_div(op.out().cols, unit) / least);
@@ -53,7 +54,8 @@ CpuExecutor::Columns CpuExecutor::columns_of(const Op& op, int64_t share, int64_
   return {units * share / shares * unit, std::min(units * (share + 1) / shares * unit, op.out().cols)};
 }
 
-// All threads on one item: products by columns, attention by heads, the rest on this thread.
+// Runs the ops of one item with all threads. They share products by columns and attention by heads. The calling thread
+// runs all other ops alone.
 Status CpuExecutor::share_ops(const Item& item) {
   for (int32_t i = item.stage.op_begin; i < item.stage.op_end; ++i) {
     const Op& op = program_.ops[static_cast<size_t>(i)];
@@ -75,8 +77,9 @@ Status CpuExecutor::share_ops(const Item& item) {
   return {};
 }
 
-// What this thread will most likely multiply with after a product; only prefetched, so a stage that the sequence is too
-// long or too short for does no harm.
+// Returns the weights that this thread will probably multiply by after the product `op`, or null if none are known.
+// They are only prefetched, so a wrong guess changes no result: the next product may belong to a stage that doesn't run
+// for sequences of this length.
 const void* CpuExecutor::next_weights(int32_t op, const Item& item) const {
   const int32_t index = next_products_[static_cast<size_t>(op)];
   if (index < 0 || !program_.ops[static_cast<size_t>(op)].is<ops::Gemm>()) return nullptr;
@@ -88,7 +91,7 @@ const void* CpuExecutor::next_weights(int32_t op, const Item& item) const {
   return b.part(0, b.k, columns_of(next, own, shares).from, panel_width).data;
 }
 
-// What a section costs for the sequences of a part.
+// Adds the FLOPs and bytes of a section, for the sequences of a part, to the profile of the thread that runs it.
 void CpuExecutor::count_costs(const Section& section, const Part& part, const Destination& to) {
   OpProfile* profile = thread_profiles_.data() + static_cast<size_t>(std::max(part.thread, 0)) * program_.ops.size();
   Executor::count_costs(section, context_.batch, part.first, part.sequences, static_cast<int64_t>(to.positions.size()),

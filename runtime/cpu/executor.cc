@@ -9,7 +9,7 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-// An address that each thread has for itself.
+// Returns an address that identifies the calling thread.
 const void* this_thread() {
   static thread_local char here;
   return &here;
@@ -92,7 +92,7 @@ Status CpuExecutor::run_item(const Stage& stage, const cpu::StageSize& size, con
   return size.shares ? share_ops(item) : run_ops(item);
 }
 
-// Stages that join one another are one parallel section; a barrier follows it.
+// Runs the stages of a section. Stages that join one another run as one parallel section, which ends with a barrier.
 Status CpuExecutor::run_section(const Section& section, const Part& part, const Destination& to) {
   if (!profile_.empty()) count_costs(section, part, to);
   for (int32_t begin = section.begin; begin < section.end;) {
@@ -110,7 +110,8 @@ Status CpuExecutor::run_section(const Section& section, const Part& part, const 
       while (index >= sizes[i - begin].items) index -= sizes[i++ - begin].items;
       return run_item(program_.stages[static_cast<size_t>(i)], sizes[i - begin], part, to, index, thread);
     };
-    // Too few rows for all threads: they share each product by its columns, so that each weight is read by one of them.
+    // If there are fewer items than threads, the threads share each product by its columns, so that only one thread
+    // reads each part of a weight.
     const bool rows = takes_row_blocks(program_.stages[static_cast<size_t>(begin)].domain);
     sizes[0].shares = part.thread < 0 && end == begin + 1 && rows && items < team_.size() && shares_products();
     if (part.thread >= 0 || sizes[0].shares) {
@@ -127,15 +128,16 @@ Status CpuExecutor::run_encoder(const Part& part, const Request& request) {
   return run_encoder_sections(
       request,
       [&](const Section& section, Destination to) {
-        // Where no logits are wanted, they become probabilities in place.
+        // If the caller wants probabilities but no logits, the logits are computed in the place of the probabilities,
+        // which then overwrite them.
         if (to.values == nullptr) to.values = to.probabilities;
         return run_section(section, part, to);
       },
       [&] { report_progress(part); });
 }
 
-// Counts rows through layers; the caller's thread says how many of all, where it is among those that work. What comes
-// after the layers counts as one more: 1 is said when run() is done.
+// Counts the rows that have passed a layer and, if this is the caller's thread, reports their share of all rows times
+// all layers. The work after the last layer counts as one more layer. run() reports 1 when it is done.
 void CpuExecutor::report_progress(const Part& part) {
   if (request_.progress == nullptr) return;
   const int64_t done = rows_done_.fetch_add(part.rows, std::memory_order_relaxed) + part.rows;
@@ -144,22 +146,24 @@ void CpuExecutor::report_progress(const Part& part) {
   request_.progress(request_.progress_context, static_cast<double>(done) / all);
 }
 
-// Whether threads take sequences of their own through the whole program, without a barrier: faster where there are
-// enough of them that no thread waits long for the last. One thread gains, too: its rows stay in its cache from stage
-// to stage. oneDNN and OpenBLAS lose where weights don't fit the shared cache: they live on what another thread, which
-// is at the same stage, has just read.
+// Returns whether each thread takes its own sequences through the whole program, without a barrier. This is faster if
+// there are enough sequences that no thread waits long for the last one. One thread gains too, because its rows stay in
+// its cache from stage to stage. With oneDNN and OpenBLAS it is slower if the weights don't fit into the shared cache:
+// their products gain from weights that another thread, at the same stage, has just read.
 bool CpuExecutor::splits_by_sequences(const Part& whole) const {
   const int64_t threads = team_.size();
   if (whole.sequences < 2 * threads || provider_->kind() != BackendKind::native) return false;
-  // What belongs to one sequence must not lie where another layer has something of the next: encoder states and own
-  // rows lay full attention's panels out differently, too.
+  // The data of one sequence must not overlap the data that another thread, at another layer, keeps for the next
+  // sequence. They could overlap if layers mix full and compressed attention, or if some layers take their keys from
+  // encoder states, because panels of full attention then lie at other places.
   if (program_.mixes_attention || context_.batch.has_states) return false;
   const int64_t largest = std::max(full_part_rows, least_part_rows + whole.longest);
   return whole.rows >= 2 * (threads - 1) * largest && whole.rows >= 2 * threads * least_part_rows;
 }
 
-// Each thread takes the next sequences, in multiples of `multiple`, until none is left: as many as fill a few blocks of
-// rows, so that the last block has few rows too little and a part's rows stay in the core's own cache.
+// Runs the whole program by parts. Each thread takes the next sequences, in multiples of `multiple`, until none are
+// left. A part has as many sequences as fill a few blocks of rows, so that its last block is nearly full and its rows
+// stay in the core's own cache.
 Status CpuExecutor::run_parts(const Request& request, int64_t multiple) {
   const auto rows = [&](int64_t first, int64_t end) {
     return context_.batch.row_starts[end] - context_.batch.row_starts[first];
@@ -182,7 +186,9 @@ Status CpuExecutor::run_parts(const Request& request, int64_t multiple) {
   });
 }
 
-// Heads of one kind number their rows of scores alike; those of several kinds would meet in the buffers.
+// Returns whether all heads that the request names have a row of scores for the same thing: a token, a sequence or a
+// pair of sequences. If they differ, threads that run different parts would use the same rows of the heads' buffers.
+// Stores in *pairs whether a row of scores is for a pair.
 bool CpuExecutor::heads_are_alike(const Request& request, bool* pairs) const {
   const HeadSections* first = nullptr;
   for (const Output& output : request.outputs) {

@@ -1,4 +1,5 @@
-// Runs a program on the caller's thread and those that it was given. README.md says how it splits the work.
+// The executor that runs a program on the caller's thread and on the session's other threads. README.md says how it
+// splits the work.
 #pragma once
 
 #include <memory>
@@ -15,8 +16,9 @@ namespace LINFORMER_NAMESPACE {
 
 class CpuExecutor final : public Executor {
  public:
-  // Prepares every GEMM of the program. `weights`: the bytes of each tensor, valid and the same while this
-  // lives.
+  // Creates an executor and declares every GEMM of the program to the provider. `weights` has the first byte of each
+  // tensor. It is not copied and must stay valid and unchanged as long as the executor exists. If `profile` is true,
+  // the executor measures the time of each op.
   static Result<std::unique_ptr<CpuExecutor>> create(Program program, BackendKind backend, const Kernels& kernels,
                                                      std::span<const std::byte* const> weights, bool profile,
                                                      const ParallelFor& callers = {});
@@ -30,8 +32,9 @@ class CpuExecutor final : public Executor {
   using Part = cpu::Part;
   using Item = cpu::Item;
   static constexpr int all_threads = -1;
-  // Rows that sequences of a part have together: at least, fewer would read the weights too often; at most (but for
-  // long sequences), two full blocks.
+  // The least and the most rows that the sequences of one thread's part have together. With fewer rows the weights
+  // would be read too often. The upper limit is two full blocks of rows. A part exceeds it if it needs a long sequence
+  // to reach the lower limit.
   static constexpr int64_t least_part_rows = 128, full_part_rows = 256;
 
   CpuExecutor(Program program, const Kernels& kernels, std::span<const std::byte* const> weights)
@@ -61,7 +64,8 @@ class CpuExecutor final : public Executor {
   Status share_ops(const Item& item);
   void count_costs(const Section& section, const Part& part, const Destination& to);
   void collect_profile();
-  // task(thread) on every thread that comes in time; the first error of any, or ok.
+  // Calls task(thread) on the calling thread and on each other thread that wakes up before the work is done. If a call
+  // fails, returns the error of the lowest thread index that failed.
   template <class Task>
   Status on_threads(Task&& task) {
     for (int thread = 0; thread < team_.size(); ++thread) errors_[thread] = Status();
@@ -75,7 +79,8 @@ class CpuExecutor final : public Executor {
     }
     return {};
   }
-  // task(index, thread) for [0, count).
+  // Calls task(index, thread) once for each index in [0, count), on any thread. A thread stops at its first error.
+  // Returns as on_threads() does.
   template <class Task>
   Status parallel(int64_t count, Task&& task) {
     tasks_.begin(count, team_.size());
@@ -87,13 +92,13 @@ class CpuExecutor final : public Executor {
 
   cpu::Context context_;
   std::unique_ptr<GemmProvider> provider_;
-  Array<int32_t> next_products_;  // by op: the next one that multiplies with panels of a weight, or -1
+  Array<int32_t> next_products_;  // By op: the index of the next op that multiplies by panels of a weight, or -1.
   ParallelFor callers_;
   ThreadTeam team_;
-  std::unique_ptr<Status[]> errors_;  // one for each thread
-  TaskCounter tasks_;                 // of the parallel section in progress
-  Request request_;                   // of the call in progress
-  const void* caller_ = nullptr;      // the thread that made it
+  std::unique_ptr<Status[]> errors_;  // One for each thread.
+  TaskCounter tasks_;                 // The tasks of the parallel section in progress.
+  Request request_;                   // The request of the call in progress.
+  const void* caller_ = nullptr;      // The thread that made the call in progress, as this_thread() identifies it.
   std::atomic<int64_t> rows_done_{0};
   Array<OpProfile> profile_, thread_profiles_;
 };

@@ -16,7 +16,7 @@ StageSize size_of(const Stage& stage, const Part& part, const Destination& to, c
     const int64_t step = even_step(rows, tasks, block);
     return {ceil_div(rows, step), 1, step};
   };
-  // Enough items for every thread where there are few sequences.
+  // If there are few sequences, each of them is divided into more steps, so that every thread gets an item.
   const auto steps = [&](int64_t extent, int64_t multiple = 1) -> StageSize {
     const int64_t parts = std::max(ceil_div(threads, sharing.joined * part.sequences), ceil_div(extent, block));
     // A step is a multiple of `multiple` that fits the block. If the block is smaller, one step holds `multiple` rows.

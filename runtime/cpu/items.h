@@ -1,4 +1,4 @@
-// A stage's items: how many it has for a part of a batch, and what each of them is.
+// Divides a stage's work on a part of a batch into items, which threads run one by one.
 #pragma once
 
 #include "cpu/context.h"
@@ -6,27 +6,30 @@
 
 namespace LINFORMER_NAMESPACE::cpu {
 
-// Up to this many rows, all threads share each product by its columns, because it is bound by reading the weight, which
-// each thread would otherwise read whole. 24 rows in base size: f32 from 15 ms to 10, int8 from 4.1 to 3.8 (two
-// threads, Zen 5).
+// Up to this many rows, all threads share each product by its columns. A product of so few rows takes the time of
+// reading its weight, and without sharing each thread would read the whole weight. In base size with 24 rows, a call in
+// f32 went from 15 ms to 10, and in int8 from 4.1 to 3.8 (two threads, Zen 5).
 inline constexpr int64_t shared_rows = 24;
 
+// The number and the size of a stage's items.
 struct StageSize {
-  int64_t items = 0, steps = 1, step = 0;  // `steps` of a sequence, each of `step` rows, columns or heads
-  bool shares = false;                     // all threads work on each item
+  // The number of items, how many of them each sequence has, and how many rows, columns or heads an item has at most.
+  int64_t items = 0, steps = 1, step = 0;
+  bool shares = false;  // Whether all threads together work on each item.
 };
 
-// Who works on a stage's items.
+// How threads can share the work on a stage.
 struct Sharing {
   int64_t threads = 1;
-  int64_t joined = 1;        // stages that run at once
-  bool of_products = false;  // threads can share a product
+  int64_t joined = 1;        // The number of stages that run at the same time.
+  bool of_products = false;  // Whether the provider lets threads share a product.
 };
 
 StageSize size_of(const Stage& stage, const Part& part, const Destination& to, const Sharing& sharing,
                   const Context& context);
 
-// Makes *item the one with this index. False: the stage has nothing for its sequence.
+// Sets *item to the item with this index. Returns false if the stage has no work for it, because its sequence is too
+// short or too long.
 bool set_item(const Stage& stage, const StageSize& size, const Part& part, const Destination& to, int64_t index,
               const Context& context, Item* item);
 

@@ -1,5 +1,6 @@
-// out = softmax(scale Q K^T) V, head by head, with a running softmax: Milakov and Gimelshein 2018; Dao et al. 2022 for
-// the blocks. Linformer is the case of k keys, full attention that of n. Nothing of heads x n x k exists.
+// Computes out = softmax(scale Q K^T) V for each head. It processes blocks of keys with an online softmax (Milakov and
+// Gimelshein 2018; Dao et al. 2022), so that no matrix of heads x n x k scores is stored. A Linformer has k compressed
+// keys, and full attention has n keys.
 #pragma once
 
 #include <cmath>
@@ -9,44 +10,50 @@
 
 namespace LINFORMER_NAMESPACE::cuda {
 
-// Where the keys and values of a group of heads lie and how many there are.
+// The place and the number of the keys and values of a group of heads.
 struct GroupKeys {
-  int64_t offset = 0;  // of the group's first element in a sequence's slot
-  int64_t count = 0;   // 0: as many as the sequence has rows; window > 0: what convolution and pooling leave of them
+  int64_t offset = 0;  // The group's first element in the slot of a sequence.
+  // The number of keys. If it is 0 and `window` is 0, there is a key for each row of the sequence. If `window` is
+  // positive, convolution or pooling makes a key from each window of rows.
+  int64_t count = 0;
   int64_t window = 0, stride = 0;
 };
 
 struct AttentionParameters {
   const float* query = nullptr;  // [rows, query_ld]
-  void* context = nullptr;       // [rows, context_ld], of the kernel's type; in the query's place or not
+  void* context = nullptr;       // [rows, context_ld], of the kernel's type. It may be the memory of `query`.
   int64_t query_ld = 0, context_ld = 0;
   const float *keys = nullptr, *values = nullptr;
-  int64_t key_ld = 0, slot = 0;  // of a sequence: elements, or of full attention those of a row (`by_rows`)
+  // `slot` is the number of elements from the keys of a sequence to those of the next one. With `by_rows` (full
+  // attention) the keys of all sequences follow one another, and `slot` is the number of elements of a row.
+  int64_t key_ld = 0, slot = 0;
   bool by_rows = false;
-  // Compressed keys and values that all rows of a sequence see beside those of their window, as RowsBeside says: how
-  // many there are, of these those of exact tokens, the positions that the others stand for, and elements from those of
-  // one sequence to those of the next.
+  // Compressed keys and values that all queries of a sequence see in addition to the keys in their window (RowsBeside).
+  // `beside` is their number, and `exact_beside` is the number of exact tokens among them. The others stand for
+  // `span_beside` positions. `beside_slot` is the number of elements from one sequence to the next.
   const float *keys_beside = nullptr, *values_beside = nullptr;
   int64_t beside = 0, exact_beside = 0, span_beside = 0, beside_slot = 0;
-  const GroupKeys* groups = nullptr;  // of the layer's groups of heads
+  const GroupKeys* groups = nullptr;  // An element for each group of heads in the layer.
   int heads_in_group = 1;
-  const int32_t* starts = nullptr;       // [sequences + 1]: first query row
-  const int32_t* sources = nullptr;      // [sequences + 1]: of the rows that keys are made of
-  const uint8_t* masks = nullptr;        // of queries, or null
-  const uint8_t* key_masks = nullptr;    // of keys, where masked ones are excluded
-  const float* position_bias = nullptr;  // [heads, bias_ld], at its middle: key - query = 0; not of `keys_beside`
+  const int32_t* starts = nullptr;     // [sequences + 1], the first query row of each sequence.
+  const int32_t* sources = nullptr;    // [sequences + 1], the first of the rows that a sequence's keys are made of.
+  const uint8_t* masks = nullptr;      // The masks of the queries, or null.
+  const uint8_t* key_masks = nullptr;  // The masks of the keys if masked keys are excluded, otherwise null.
+  // [heads, bias_ld]. Points to the middle of the first row, the bias for key - query = 0. `keys_beside` have no bias.
+  const float* position_bias = nullptr;
   int64_t bias_ld = 0, window = 0;
   int d_head = 0;
   int sequences = 0;
   float scale = 0;
   bool causal = false;
-  bool first_only = false;  // a sequence has one query, of its first row: the sequence-th of `query`
+  bool first_only = false;  // Each sequence has one query, its first row. It is row s of `query` for sequence s.
 };
 
 template <class T, int depth>
 struct AttentionKernel {
   static constexpr bool wide = sizeof(T) == 4;
-  // As many as fit into the 64 KB of shared memory of sm_75 and into the registers.
+  // The queries of a block and the keys that it processes at a time. They are chosen so that shared memory fits the 64
+  // KB of sm_75, and the scores and the context fit the registers.
   static constexpr int rows = wide ? (depth > 128 ? 32 : 64) : depth > 64 ? 64 : 128;
   static constexpr int keys_at_once = wide ? (depth > 128  ? 8
                                               : depth > 64 ? 16
@@ -57,11 +64,11 @@ struct AttentionKernel {
   static constexpr int warps = rows / tile_rows, threads = warps * warp_size;
   static constexpr int blocks_at_once = threads == 256 ? 2 : 1;
   static constexpr int unit = 16 / sizeof(T);
-  static constexpr int ld = depth + unit;  // so that rows that follow one another begin in other banks
+  static constexpr int ld = depth + unit;  // Padded, so that consecutive rows begin in different banks.
   static constexpr float lowest = -3e38f;
   static constexpr float log2_e = 1.44269504f;
   struct Shared {
-    alignas(16) T query[rows][ld];  // then the context
+    alignas(16) T query[rows][ld];  // The context overwrites it at the end.
     alignas(16) T keys[keys_at_once][ld];
     alignas(16) T values[keys_at_once][ld];
     alignas(32) float scratch[warps][staged_floats<T>];
@@ -99,7 +106,7 @@ struct AttentionKernel {
       state.highest.each([](float& value, TileRow) { value = lowest; });
       state.sum.each([](float& value, TileRow) { value = 0; });
     });
-    // Keys that none of these rows sees are left out.
+    // Keys that no query of this block sees are skipped.
     int64_t seen = count, first_seen = 0;
     if (p.causal && first_row + here < seen) seen = first_row + here;
     if (p.window > 0) {
@@ -136,16 +143,19 @@ struct AttentionKernel {
     block.each([&](int thread) { store(thread, &s.query[0][0], context, here); });
   }
 
-  // Blocks for so many rows in so many sequences: each sequence has enough, and one more at most.
+  // Returns the number of blocks for `all_rows` queries in `all_sequences` sequences. A sequence may get one block more
+  // than it needs.
   static int64_t blocks(int64_t all_rows, int64_t all_sequences) { return all_rows / rows + all_sequences; }
 
  private:
-  // Of a warp's 16 rows: the sums of values so far, for weights of 2^(score - highest), and the weights' sums.
+  // The online softmax of a warp's 16 queries: the largest score of each query so far, the sum of the weights 2^(score
+  // - highest), and the sum of the values with these weights.
   struct WarpState {
     RowTile<depth> context;
     RowValues highest, sum;
   };
-  // What decides which keys a row sees. `checked`: not all rows see all keys alike, or scores have a position bias.
+  // The data that decide which keys a query sees. `checked` is false if all queries see all keys and scores have no
+  // position bias.
   struct Reach {
     int head;
     int64_t first_row, source;
@@ -153,7 +163,7 @@ struct AttentionKernel {
     bool checked;
   };
 
-  // RowsBeside::seen() of a sequence of n rows.
+  // Returns RowsBeside::seen(n) for a sequence of n rows.
   LINFORMER_DEVICE int64_t seen_beside(int64_t n) const {
     if (p.span_beside == 0) return p.beside;
     if (n <= p.window + 1) return 0;
@@ -163,7 +173,7 @@ struct AttentionKernel {
 
   LINFORMER_DEVICE int64_t first_block(int sequence) const { return p.starts[sequence] / rows + sequence; }
   LINFORMER_DEVICE int sequence_of(int64_t index) const {
-    int low = 0, high = p.sequences;  // the last that begins at or before it
+    int low = 0, high = p.sequences;  // Searches the last sequence whose first block is not behind `index`.
     while (high - low > 1) {
       const int middle = low + (high - low) / 2;
       (first_block(middle) <= index ? low : high) = middle;
@@ -174,15 +184,15 @@ struct AttentionKernel {
   static LINFORMER_DEVICE bool aligned(const void* data, int64_t row_bytes) {
     return reinterpret_cast<uintptr_t>(data) % 16 == 0 && row_bytes % 16 == 0;
   }
-  // A thread's part of `rows` rows of a head's columns, on their way to shared memory: 4 columns at once, since threads
-  // that load one number after the other wait for each.
+  // A thread's part of `all` rows of a head, on the way to shared memory. A thread loads 4 columns at a time and
+  // several of these packs before it stores them. With single loads it would wait for each number.
   template <int all>
   struct Part {
     static constexpr int units = all * depth / 4, count = units / threads;
     static_assert(units % threads == 0);
     Pack<T, 4> x[count];
   };
-  // Of the rows that aren't there or are masked, and of columns behind the head's, zeros.
+  // Loads a thread's part. Rows from `present` on, masked rows and columns beyond the head's are zero.
   template <int all>
   LINFORMER_DEVICE Part<all> read(int thread, const float* from, int64_t from_ld, int present,
                                   const uint8_t* masks) const {
@@ -231,8 +241,9 @@ struct AttentionKernel {
     }
   }
 
-  // What is added after scaling is divided by the scale first. Keys out of a query's reach count less than masked
-  // ones, so that where all are masked the blocks that were left out make no difference.
+  // Returns the score after masks and the position bias. The score is scaled later, so the bias is divided by the
+  // scale. A key that the query can't reach gets a lower score than a masked key. If all keys in reach are masked,
+  // skipping blocks of keys out of reach then makes no difference to the result.
   LINFORMER_DEVICE float masked(float score, int head, int64_t row, int64_t key, int64_t source) const {
     if (p.key_masks != nullptr && (p.key_masks[source + key] & 1) != 0) score = -1e30f;
     if (p.position_bias != nullptr) score += p.position_bias[head * p.bias_ld + key - row] / p.scale;
@@ -241,7 +252,7 @@ struct AttentionKernel {
     return reaches ? score : -2e30f;
   }
 
-  // A warp's 16 rows by a block of keys, of which there are `left`.
+  // Adds a block of keys to the online softmax of a warp's 16 queries. The block has `left` keys, from key `first` on.
   LINFORMER_DEVICE void attend(Warp& warp, Shared& s, WarpState& state, const Reach& reach, int64_t first,
                                int left) const {
     const int begin = warp.index() * tile_rows;

@@ -1,5 +1,5 @@
-// What run() of an op gets on a GPU. The context holds the batch and finds operands in memory. The item says which
-// rows the call computes.
+// The arguments of run() of an op on a GPU. The Context holds the batch and finds operands in memory. The Item says
+// which rows the call computes.
 #pragma once
 
 #include <memory>
@@ -15,23 +15,24 @@
 
 namespace LINFORMER_NAMESPACE::cuda {
 
-// What a stage's ops work on: rows [row, row + rows), of the batch or of each of `count` sequences of equal length.
+// The rows that a stage's ops compute: rows [row, row + rows) of the batch, or of each of `count` sequences of equal
+// length.
 struct Item {
   const Stage& stage;
   const Destination& call;
   int64_t row = 0, rows = 0;
   int64_t sequence = 0, count = 1;
-  int64_t n = 0;             // rows that their keys are made of
-  bool whole_batch = false;  // one item of all sequences' rows
-  int64_t group = 0;         // key_heads
+  int64_t n = 0;             // The number of rows that the keys of each sequence are made of.
+  bool whole_batch = false;  // The item has the rows of all sequences.
+  int64_t group = 0;         // The group of heads, in stages of the domain key_heads.
 };
 
-// `count` matrices of the same shape, `step` elements apart.
+// An operand of an op: `count` matrices of the same shape, `step` elements apart.
 struct Operand {
   std::byte* data = nullptr;
   ElementType type = ElementType::f32;
   int64_t rows = 0, cols = 0, ld = 0;
-  int64_t count = 1, step = 0;  // elements
+  int64_t count = 1, step = 0;
   float* floats() const { return reinterpret_cast<float*>(data); }
   Operand one(int64_t i) const {
     Operand result = *this;
@@ -39,8 +40,9 @@ struct Operand {
     result.count = 1;
     return result;
   }
+  // Returns whether the matrices follow one another in memory without gaps.
   bool follow() const { return step == rows * ld; }
-  // Rows that follow one another are one matrix.
+  // Returns the operand as one matrix of all rows if follow(), otherwise unchanged.
   Operand joined() const {
     Operand result = *this;
     if (count > 1 && follow()) {
@@ -62,7 +64,7 @@ struct Source {
 
 inline bool aligned(const void* data) { return reinterpret_cast<uintptr_t>(data) % 16 == 0; }
 
-// run(static_cast<T*>(nullptr)) of a type's T.
+// Calls run(static_cast<T*>(nullptr)), where T is the C++ type of the elements.
 template <class Run>
 Status typed(ElementType type, Run&& run) {
   if (type == ElementType::f16) return run(static_cast<Half*>(nullptr));
@@ -70,25 +72,25 @@ Status typed(ElementType type, Run&& run) {
   return run(static_cast<float*>(nullptr));
 }
 
-// What an op's code uses beside its operands and its item. An executor fills it. Ops change the stream, and what lies
-// behind `staging`.
+// The data of a session that the code of ops uses. The executor fills it. Ops change only the stream and the memory
+// from `staging` on.
 struct Context {
   const Program& program;
   const ArenaLayout& layout;
   const ExecutorOptions options;
-  const ElementType type;  // of products
+  const ElementType type;  // The type in which products are computed.
   const DeviceWeights* weights = nullptr;
   std::unique_ptr<Stream> stream;
-  DeviceScratch regions;        // of the scratch buffer
-  std::byte* memory = nullptr;  // the arena
-  std::byte* arena = nullptr;   // the caller's
-  uint64_t staging = 0;         // in the caller's arena: masked-LM's rows, and outputs on their way
+  DeviceScratch regions;        // The layout of the scratch buffer.
+  std::byte* memory = nullptr;  // The session's arena in the device's memory.
+  std::byte* arena = nullptr;   // The caller's arena in the host's memory.
+  uint64_t staging = 0;  // The offset in the caller's arena of memory for masked-LM's rows and for copying outputs.
   Batch batch;
 
   Context(const Program& own_program, const ArenaLayout& own_layout, const ExecutorOptions& own_options)
       : program(own_program), layout(own_layout), options(own_options), type(own_program.target.all) {}
 
-  // The rows that the keys of the item's layer are made of.
+  // Returns the rows that the keys of the item's layer are made of.
   Source source_of(const Item& item) const { return source_of(item.stage.key_rows); }
   Source source_of(const KeyRows& key_rows) const;
   std::byte* device_buffer(BufferId id) const { return memory + layout.offsets[static_cast<int>(id)]; }

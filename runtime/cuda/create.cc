@@ -1,4 +1,4 @@
-// What happens once for a session: ops are checked, memory is taken, and every kernel and product is rehearsed.
+// Creates an executor: checks the ops, allocates memory, and makes a dry run of every kernel and product.
 #include "cuda/create.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ concept MayLackKernel = requires(const Struct& op) {
   check(op);
 };
 
-// Where the keys of each group of the program lie.
+// Fills the table that tells the attention kernel where the keys of each group of heads are.
 Status place_groups(const Program& program, Array<GroupKeys>* groups) {
   if (!groups->try_resize(program.groups.size())) {
     return Status::error(Code::out_of_memory, "no memory for the heads of a session");
@@ -61,11 +61,11 @@ Result<std::unique_ptr<Executor>> CudaExecutor::create(Program program, std::spa
 }
 
 CudaExecutor::~CudaExecutor() {
-  context_.stream.reset();  // waits until nothing uses the memory
+  context_.stream.reset();  // The destructor waits until the stream no longer uses the memory.
   if (context_.weights != nullptr) context_.weights->device().free(context_.memory);
 }
 
-// What has no kernel is refused by name before anything runs.
+// Returns an error that names the op if the program has an op without a kernel.
 Status CudaExecutor::check_ops() const {
   for (const Op& op : program_.ops) {
     LINFORMER_TRY(with_struct(op, []<class Struct>(const Struct& own) {
@@ -94,7 +94,8 @@ Status CudaExecutor::prepare(WeightStore& store) {
   context_.weights = *weights;
   context_.stream = std::move(stream.value());
   if (context_.memory == nullptr) {
-    return Status::error(Code::out_of_memory, "cuda:%d has no %llu bytes for a session: lower max_tokens or max_batch",
+    return Status::error(Code::out_of_memory,
+                         "cuda:%d doesn't have %llu bytes of free memory for a session: lower max_tokens or max_batch",
                          device.index(), static_cast<unsigned long long>(layout_.total));
   }
   static_assert(sizeof(GroupKeys) == device_group_bytes);
@@ -128,8 +129,9 @@ Status CudaExecutor::start(std::byte* arena) {
   return {};
 }
 
-// Everything that a call may ask for: of the longest text, and of each layer for the longest that takes E (Z W). One
-// text is enough, since algorithms don't depend on their number.
+// Makes a dry run of everything that a call may need: all sections for the longest text, and each layer's stages for
+// short texts (E (Z W)) with the longest of these texts. A single text is enough, because the algorithms of products
+// don't depend on the number of texts.
 Status CudaExecutor::rehearse() {
   const Extents& e = program_.extents;
   for (const bool states : {false, true}) {
@@ -151,7 +153,8 @@ Status CudaExecutor::rehearse() {
   return {};
 }
 
-// A call of one text of `length` rows with as many encoder states as `states`, which writes nothing.
+// Sets up the batch for a dry run with one text of `length` rows and `states` encoder states. Returns its destination,
+// to which nothing is written.
 Destination CudaExecutor::rehearsed(int64_t length, int64_t states) {
   int32_t* starts = buffer<int32_t>(BufferId::row_starts);
   starts[0] = 0;
@@ -180,8 +183,9 @@ Status CudaExecutor::rehearse_all(int64_t length, int64_t states) {
   LINFORMER_TRY(run_section(program_.finish, to));
   LINFORMER_TRY(run_section(program_.output_hidden, to));
   LINFORMER_TRY(run_section(program_.first_rows, to));
-  context_.batch.sequences =
-      std::min<int64_t>(2, program_.extents.sequences);  // a pair; stages of scores read no starts
+  // Heads that compare two texts need two sequences. The stages of scores don't read the starts of sequences, so those
+  // of the second one needn't be set.
+  context_.batch.sequences = std::min<int64_t>(2, program_.extents.sequences);
   LINFORMER_TRY(run_section(program_.pooled, to));
   for (const HeadSections& head : program_.heads) LINFORMER_TRY(run_section(head.stages, to));
   LINFORMER_TRY(run_section(program_.sentence_embedding, to));

@@ -1,4 +1,4 @@
-// The executor of a GPU, for those who need not know how it is made.
+// Creates the executor for a GPU. Callers don't need to include the headers of the executor.
 #pragma once
 
 #include <memory>
@@ -11,16 +11,17 @@ namespace LINFORMER_NAMESPACE::cuda {
 
 struct ExecutorOptions {
   int device = 0;
-  void* stream = nullptr;       // the caller's cudaStream_t; null: one of the executor's own
-  bool device_outputs = false;  // what Request points to is in the device's memory; run() doesn't wait
-  bool tf32 = false;
+  void* stream = nullptr;       // The caller's cudaStream_t. If null, the executor creates a stream.
+  bool device_outputs = false;  // The outputs of a Request are in the device's memory, and run() doesn't wait for them.
+  bool tf32 = false;            // Products in f32 may round their operands to 10 bits (TF32).
   bool profile = false;
 };
 
-// Whether it multiplies bf16: from sm_80 on.
+// Returns whether the device multiplies bf16 (compute capability 8.0 or higher).
 Result<bool> multiplies_bf16(int device);
 
-// Products are computed in program.target.all: f32, f16, or bf16 where multiplies_bf16(). The store outlives it.
+// Creates an executor. Products are computed in the type program.target.all, which is f32, f16, or bf16 if
+// multiplies_bf16(). `store` must outlive the executor.
 Result<std::unique_ptr<Executor>> create_executor(Program program, std::span<const std::byte* const> weights,
                                                   WeightStore& store, const ExecutorOptions& options);
 

@@ -1,4 +1,5 @@
-// cuBLASLt, opened when a session first asks for a GPU: a program that was built with CUDA starts where there is none.
+// Opens cuBLASLt when a session first uses a GPU. A program that was built with CUDA can then start on a machine
+// without the library.
 #pragma once
 
 #include <cublasLt.h>
@@ -8,7 +9,8 @@
 
 namespace LINFORMER_NAMESPACE::cuda {
 
-// Its functions, under their own names. Those of descriptions are what cublasLt.h's inline functions call.
+// The functions of cuBLASLt. The members for descriptions are the functions that the inline functions of cublasLt.h
+// call.
 struct CublasLibrary {
   decltype(&::cublasLtCreate) create;
   decltype(&::cublasLtDestroy) destroy;
@@ -24,7 +26,7 @@ struct CublasLibrary {
 };
 
 Result<const CublasLibrary*> open_cublas();
-// Only after an open_cublas() that succeeded.
+// Returns the functions. Call it only after open_cublas() has succeeded.
 const CublasLibrary& cublas();
 
 }  // namespace LINFORMER_NAMESPACE::cuda

@@ -1,6 +1,6 @@
-// A GPU and a stream of work on it: memory, copies, launches, products. Simulated on the CPU where
-// LINFORMER_CUDA_SIMULATED is defined (tests/cuda): memory is the host's, a launch is a loop over blocks, a product the
-// plain sum.
+// A GPU, and a stream of work on it: memory, copies, kernel launches and matrix products. If LINFORMER_CUDA_SIMULATED
+// is defined (tests/cuda), the CPU simulates the device: memory is the host's, a launch is a loop over blocks, and a
+// product is a loop over its elements.
 #pragma once
 
 #include <cstddef>
@@ -20,17 +20,17 @@
 
 namespace LINFORMER_NAMESPACE::cuda {
 
-// Shared by sessions and threads.
+// A GPU. Sessions and threads may share it.
 class Device {
  public:
   static Result<std::unique_ptr<Device>> open(int index);
-  // Of a device that can be used: 8.0 is 80.
+  // Returns the compute capability times 10, such as 80 for 8.0. Returns an error if the device can't be used.
   static Result<int> architecture_of(int index);
   ~Device();
   Device(const Device&) = delete;
   Device& operator=(const Device&) = delete;
 
-  // The calling thread's current device, for as long as it lives; then what it was before.
+  // Makes `device` the current device of the calling thread, and restores the previous one at the end of its life.
   class Current {
    public:
     explicit Current(const Device& device);
@@ -44,10 +44,10 @@ class Device {
 
   int index() const { return index_; }
   int architecture() const { return architecture_; }
-  // 256-byte aligned; null where there is none.
+  // Allocates memory that is aligned to 256 bytes. Returns null if there is no memory.
   std::byte* allocate(uint64_t bytes) const;
   void free(std::byte* memory) const;
-  // Done when it returns.
+  // Copies host memory to the device, and returns when the copy is complete.
   Status upload(void* to, const void* from, uint64_t bytes) const;
 
  private:
@@ -59,60 +59,62 @@ class Device {
 #endif
 };
 
-// C = A B + bias, `count` times: row-major, f32 sums. In C's own type; where C is f32 it may be added to.
+// C = A B + bias, for `count` row-major matrices, with f32 accumulators.
 struct Product {
   const void *a = nullptr, *b = nullptr;
   void* c = nullptr;
-  const float* bias = nullptr;              // [n], where C is f32
-  ElementType type = ElementType::f32;      // of A and B
-  ElementType out_type = ElementType::f32;  // of C: f32, or `type`
+  const float* bias = nullptr;              // [n], or null. Only if C is f32.
+  ElementType type = ElementType::f32;      // The type of A and B.
+  ElementType out_type = ElementType::f32;  // The type of C: f32 or `type`.
   int64_t m = 0, n = 0, k = 0;
   int64_t a_ld = 0, b_ld = 0, c_ld = 0;
-  bool transposed = false;  // B is a weight, [n, k]; else A is one and k is a sequence's
-  bool adds = false;        // C += A B
-  int64_t usual_m = 0;      // rows of the largest call, which the algorithm is chosen for; 0: those of set_shapes()
-  bool batched = false;     // `count` may be more than 1 in other calls: products of one kind have one algorithm
+  bool transposed = false;  // B is a weight, [n, k]. Otherwise A is a weight, and k depends on a sequence's length.
+  bool adds = false;        // Computes C += A B. Only if C is f32.
+  int64_t usual_m = 0;  // The rows of the largest call, for which the algorithm is chosen. If 0, those of set_shapes().
+  bool batched = false;  // `count` may differ between calls. Calls with one product then use the same algorithm, too.
   int64_t count = 1;
-  int64_t a_step = 0, b_step = 0, c_step = 0;  // elements from one product to the next
+  int64_t a_step = 0, b_step = 0, c_step = 0;  // The number of elements from one matrix to the next.
 };
 
-// What is asked of it is done in order, later. Not thread-safe; its device is to be current.
+// A stream of work on a device. Copies, launches and products are queued and run later, in order. Not thread-safe. The
+// device must be current when functions are called.
 class Stream {
  public:
   struct Options {
-    void* stream = nullptr;  // the caller's cudaStream_t; null: one of its own
-    bool tf32 = false;       // products in f32 may round their operands to 10 bits
-    bool laps = false;       // times are taken
+    void* stream = nullptr;  // The caller's cudaStream_t. If null, a stream is created.
+    bool tf32 = false;       // Products in f32 may round their operands to 10 bits (TF32).
+    bool laps = false;       // lap() measures times.
   };
   static Result<std::unique_ptr<Stream>> create(const Device& device, const Options& options);
   ~Stream();
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  // Until `false`: nothing is copied or launched; products choose their algorithms and run once each, on whatever the
-  // memory holds, and kernels are loaded. So nothing is allocated later.
+  // Starts or ends a dry run. In a dry run nothing is copied or launched. Kernels are loaded, and each product chooses
+  // its algorithm and runs once, on whatever the memory holds. Later calls then allocate nothing.
   void rehearse(bool on) { rehearses_ = on; }
   bool rehearses() const { return rehearses_; }
   void set_workspace(std::byte* memory, uint64_t bytes) { workspace_ = memory, workspace_bytes_ = bytes; }
-  // What algorithms are chosen for: `rows` of what weights multiply, `depth` of what E multiplies.
+  // Sets the sizes for which algorithms are chosen: the rows that weights are multiplied with, and the rows that E is
+  // multiplied with, which are the K of these products.
   void set_shapes(int64_t rows, int64_t depth) { rows_ = rows, depth_ = depth; }
-  // Rows of `bytes` bytes, on either side in the host's memory or the device's. The host's may be read or written until
-  // the stream has come so far.
+  // Copies `rows` rows of `bytes` bytes. Each side is in the host's or in the device's memory. Host memory may be read
+  // or written until the stream has finished the copy.
   Status copy(void* to, int64_t to_step, const void* from, int64_t from_step, int64_t bytes, int64_t rows);
   Status multiply(const Product& product);
   template <class Kernel>
   Status launch(const Kernel& kernel, Grid grid);
-  // A point to wait for.
+  // Sets a mark behind the work that was queued so far. wait_for_mark() waits until the stream has reached it.
   Status mark();
   Status wait_for_mark();
-  // For all that was asked for so far; the first error of it.
+  // Waits until all queued work is done. Returns its first error.
   Status wait();
-  // With Options::laps: what was asked for since the lap before ends here. read_laps() waits, and adds the time of each
-  // lap to its *seconds; null: nobody's. On a GPU a lap ends in an event, so that nobody waits between laps; when many
-  // are unread they are read.
+  // With Options::laps, ends a lap: the work that was queued since the previous lap. read_laps() waits for the laps and
+  // adds the time of each to its *seconds; a lap with a null pointer isn't counted. On a GPU a lap ends with an event,
+  // so that the stream needn't wait. lap() calls read_laps() when many laps are unread.
   Status lap(double* seconds);
   Status read_laps();
-  // Faster copies; the memory stays the caller's. Nothing happens where the system refuses.
+  // Pins host memory, so that copies are faster. The memory stays the caller's. An error of the system is ignored.
   void pin(std::byte* memory, uint64_t bytes);
 
  private:
@@ -125,7 +127,8 @@ class Stream {
 #if defined(LINFORMER_CUDA_SIMULATED)
   double lap_began_ = 0;
 #else
-  // What an algorithm depends on: never the number of rows, which differs from call to call.
+  // The properties of a product that decide its algorithm. The number of rows is not one of them, because it differs
+  // from call to call.
   struct Kind {
     ElementType type, out_type;
     bool transposed, adds, batched, bias;
@@ -146,7 +149,7 @@ class Stream {
   bool owns_stream_ = false, tf32_ = false;
   std::byte* pinned_ = nullptr;
   Array<Chosen> chosen_;
-  // The first `laps_` laps are unread: they are between the events i and i + 1.
+  // The first `laps_` laps are unread. Lap i is between the events i and i + 1.
   struct Lap {
     cudaEvent_t begin = nullptr;
     double* seconds = nullptr;
@@ -169,7 +172,7 @@ const char* simulated_name() {
 template <class Kernel>
 inline Simulated::Kernel simulated_kernel(simulated_name<Kernel>());
 
-// Not inlined: tests/cuda/kernels.py reads from the symbols which kernels there are.
+// Not inlined, because tests/cuda/kernels.py lists the kernels by the symbols of this function.
 template <class Kernel>
 [[gnu::noinline]] Status Stream::launch(const Kernel& kernel, Grid grid) {
   if (rehearses_ || grid.empty()) return {};
@@ -179,7 +182,7 @@ template <class Kernel>
   const auto count = [](int64_t n) { return static_cast<int>(n); };
   Simulated::loop(count(grid.y), [&](int y) {
     Simulated::loop(count(grid.x), [&](int x) {
-      __builtin_memset(bytes, 0xff, sizeof bytes);  // NaN, whoever reads it
+      __builtin_memset(bytes, 0xff, sizeof bytes);  // A kernel that reads shared memory before it writes it gets NaN.
       Block<Kernel::threads> block(x, y);
       kernel(block, *reinterpret_cast<typename Kernel::Shared*>(bytes));
     });

@@ -1,4 +1,4 @@
-// A real device: the CUDA runtime and cuBLASLt.
+// Implements Device and Stream on a GPU, with the CUDA runtime and cuBLASLt.
 #include <new>
 #include <utility>
 
@@ -9,7 +9,7 @@
 namespace LINFORMER_NAMESPACE::cuda {
 namespace {
 
-constexpr size_t most_laps = 1024;  // that are unread
+constexpr size_t most_laps = 1024;  // The limit of unread laps.
 
 Status blas_error(const char* what, cublasStatus_t status) {
   return Status::error(Code::internal, "%s failed: %s", what, cublas().status_string(status));
@@ -19,7 +19,7 @@ cudaDataType_t data_type(ElementType type) {
   return type == ElementType::f16 ? CUDA_R_16F : type == ElementType::bf16 ? CUDA_R_16BF : CUDA_R_32F;
 }
 
-// A row-major matrix is a column-major one of its transpose.
+// Describes a row-major matrix to cuBLASLt, which sees it as its transpose in column-major order.
 cublasStatus_t layout_of(cublasLtMatrixLayoutOpaque_t* layout, ElementType type, int64_t rows, int64_t cols, int64_t ld,
                          const Product& p, int64_t step) {
   cublasStatus_t status = cublas().init_layout(layout, sizeof *layout, data_type(type), static_cast<uint64_t>(cols),
@@ -36,7 +36,8 @@ cublasStatus_t layout_of(cublasLtMatrixLayoutOpaque_t* layout, ElementType type,
 Status launch_error(const char* what, int code) {
   if (code == cudaErrorNoKernelImageForDevice) {
     return Status::error(Code::unsupported,
-                         "this build has no kernels for this device: configure with its CMAKE_CUDA_ARCHITECTURES");
+                         "this build has no kernels for this device: configure it with the device's architecture in "
+                         "CMAKE_CUDA_ARCHITECTURES");
   }
   return Status::error(Code::internal, "%s failed: %s", what, cudaGetErrorString(static_cast<cudaError_t>(code)));
 }
@@ -97,7 +98,7 @@ std::byte* Device::allocate(uint64_t bytes) const {
   const Current current(*this);
   void* memory = nullptr;
   if (cudaMalloc(&memory, bytes > 0 ? bytes : 1) == cudaSuccess) return static_cast<std::byte*>(memory);
-  cudaGetLastError();  // else the next call would report it
+  cudaGetLastError();  // Clears the error, which the next call would return otherwise.
   return nullptr;
 }
 
@@ -140,7 +141,7 @@ Result<std::unique_ptr<Stream>> Stream::create(const Device& device, const Optio
 
 Stream::~Stream() {
   const Device::Current current(device_);
-  if (mark_ != nullptr) cudaStreamSynchronize(stream_);  // it may still use the session's memory
+  if (mark_ != nullptr) cudaStreamSynchronize(stream_);  // Queued work may still use the session's memory.
   if (pinned_ != nullptr) cudaHostUnregister(pinned_);
   if (mark_ != nullptr) cudaEventDestroy(mark_);
   for (const Lap& lap : lap_events_) {
@@ -207,7 +208,7 @@ Status Stream::read_laps() {
   return status == cudaSuccess ? Status() : launch_error("cudaEventElapsedTime", status);
 }
 
-// C^T = B^T A^T in cuBLAS's column-major order.
+// The description of a product for cuBLASLt. In its column-major order the product is C^T = B^T A^T.
 struct Stream::Description {
   cublasLtMatmulDescOpaque_t product;
   cublasLtMatrixLayoutOpaque_t left, right, out;
@@ -262,7 +263,8 @@ Stream::Kind Stream::kind_of(const Product& p) {
           p.usual_m};
 }
 
-// Without splitting K among blocks: how it is split would depend on the number of rows.
+// Chooses the algorithm of a product. Algorithms that split K among blocks are excluded, because the split, and so the
+// rounding, would depend on the number of rows.
 Status Stream::choose(const Product& product, const Kind& kind, cublasLtMatmulAlgo_t* algorithm) const {
   Description d;
   cublasStatus_t status = d.init(product, tf32_);
@@ -303,7 +305,7 @@ Status Stream::multiply(const Product& p) {
   if (rehearses_ && known != nullptr) return {};
   Chosen made{kind, {}};
   if (known == nullptr) {
-    Product usual = p;  // the same for all of a kind, whenever it is chosen
+    Product usual = p;  // The algorithm is chosen for the usual sizes, so that it doesn't depend on the first call.
     (p.transposed ? usual.m : usual.k) = p.usual_m > 0 ? p.usual_m : p.transposed ? rows_ : depth_;
     usual.count = 1;
     LINFORMER_TRY(choose(usual, kind, &made.algorithm));
@@ -317,7 +319,7 @@ Status Stream::multiply(const Product& p) {
   };
   status = run(known->algorithm);
   if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE) {
-    LINFORMER_TRY(choose(p, kind, &made.algorithm));  // one that can't do this shape
+    LINFORMER_TRY(choose(p, kind, &made.algorithm));  // The usual algorithm can't compute this shape.
     status = run(made.algorithm);
   }
   return status == CUBLAS_STATUS_SUCCESS ? Status() : blas_error("cublasLtMatmul", status);

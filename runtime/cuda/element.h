@@ -1,4 +1,4 @@
-// Numbers of 16 bits on a GPU, or simulated on the CPU: rounded to nearest even, as the instructions do.
+// Floats in 16 bits on a GPU, or simulated on the CPU. They are rounded to nearest even, as the GPU's instructions do.
 #pragma once
 
 #include "cuda/grid.h"
@@ -20,13 +20,13 @@ struct Bf16 {
   uint16_t bits;
 };
 
-// Elements that are read and written at once.
+// `count` elements that are read or written with one instruction.
 template <class T, int count>
 struct alignas(sizeof(T) * count) Pack {
   T x[count];
 };
 
-// For weights, before they are sent to a device.
+// These functions convert weights on the host before they are uploaded to a device.
 inline void narrow_on_host(float x, Bf16* to) {
   const uint32_t bits = __builtin_bit_cast(uint32_t, x);
   const bool nan = (bits & 0x7fffffffu) > 0x7f800000u;
@@ -37,11 +37,11 @@ inline void narrow_on_host(float x, Half* to) {
   uint32_t half = 0;
   if (magnitude > 0x7f800000u) {
     half = 0x7e00u;
-  } else if (magnitude >= 0x477ff000u) {  // 65520 and above
+  } else if (magnitude >= 0x477ff000u) {  // Values from 65520 on become infinite.
     half = 0x7c00u;
-  } else if (magnitude >= 0x38800000u) {  // normal
+  } else if (magnitude >= 0x38800000u) {  // Normal numbers.
     half = (magnitude - 0x38000000u + 0xfffu + (magnitude >> 13 & 1u)) >> 13;
-  } else {  // adding 0.5 leaves the bits of a subnormal, rounded, at the end
+  } else {  // Adding 0.5 shifts a subnormal's bits to the end of the mantissa and rounds them.
     half = __builtin_bit_cast(uint32_t, __builtin_bit_cast(float, magnitude) + 0.5f) - 0x3f000000u;
   }
   to->bits = static_cast<uint16_t>(half | (bits >> 16 & 0x8000u));

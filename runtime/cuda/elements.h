@@ -1,4 +1,4 @@
-// Ops that make each element of a matrix from elements at the same place, or from a row that an index names.
+// Kernels that compute each element of a matrix from elements at the same place, or from a table row given by an index.
 #pragma once
 
 #include <cmath>
@@ -9,8 +9,8 @@
 
 namespace LINFORMER_NAMESPACE::cuda {
 
-// op(row, col) for every element of [rows, cols]. A thread has one row, and every 2^`shift`th column of it: nothing is
-// divided.
+// Calls op(row, col) for every element of [rows, cols]. A thread computes every 2^`shift`th column of one row, so that
+// its indices need no division.
 template <class Op>
 struct EachElement {
   static constexpr int threads = 256;
@@ -38,8 +38,9 @@ struct EachElement {
   }
 };
 
-// x (1 + erf(x / sqrt(2))) / 2 with an absolute error of 3e-7, for results that are rounded to 16 bits: erfc by formula
-// 7.1.26 of Abramowitz and Stegun, a third of the instructions of erfcf().
+// Returns the GELU x (1 + erf(x / sqrt(2))) / 2 with an absolute error of 3e-7, for results that are rounded to 16
+// bits. It computes erfc by formula 7.1.26 of Abramowitz and Stegun, which needs a third of the instructions of
+// erfcf().
 LINFORMER_HOST_DEVICE float gelu_for_16_bits(float x) {
   const float z = 0.70710678f * fabsf(x);
 #if defined(__CUDA_ARCH__)
@@ -75,7 +76,7 @@ LINFORMER_HOST_DEVICE float activated(Activation activation, float x) {
   return x;
 }
 
-// out = a row of a table, times `scale`; or is added.
+// out = scale * (a row of a table), or out += (a row of a table) if `adds`.
 template <class T, class Index>
 struct TableRow {
   float* out;
@@ -92,7 +93,7 @@ struct TableRow {
   }
 };
 
-// The row before a text's vectors: of index -1.
+// Sets the rows with id -1, which stand before the vectors of a text, to `prefix`.
 struct Prefix {
   float* out;
   int64_t out_ld;
@@ -103,15 +104,16 @@ struct Prefix {
   }
 };
 
-// Rows of zeros: all, those of an id, or those whose mask has a bit.
+// Sets rows to zero: all rows, the rows with an id if `ids` is not null, or the rows whose mask has a bit of `mask` if
+// `masks` is not null.
 struct Zero {
   float* out;
   int64_t out_ld;
-  const int32_t* ids;    // or null
-  const uint8_t* masks;  // or null
+  const int32_t* ids;
+  const uint8_t* masks;
   int32_t id;
   uint8_t mask;
-  const int32_t* starts;  // of sequences: a row is its sequence's first, and has that row's mask; or null
+  const int32_t* starts;  // If not null, row s of `out` is row starts[s] of the batch, whose mask counts.
   LINFORMER_DEVICE void operator()(int64_t row, int64_t col) const {
     if (ids != nullptr && ids[row] != id) return;
     if (masks != nullptr && (masks[starts == nullptr ? row : starts[row]] & mask) == 0) return;
@@ -119,7 +121,7 @@ struct Zero {
   }
 };
 
-// Everything of one value.
+// out = value
 struct Fill {
   float* out;
   int64_t out_ld;
@@ -127,8 +129,8 @@ struct Fill {
   LINFORMER_DEVICE void operator()(int64_t row, int64_t col) const { out[row * out_ld + col] = value; }
 };
 
-// out = a, converted, `width` columns at once: 1, or 4 where rows begin at multiples of 16 bytes. Of sequences of n
-// rows, which get rows of zeros behind them up to `padded` rows.
+// out = a, converted to T. Each sequence of n rows becomes `padded` rows, of which the last ones are zero. `width` is
+// the number of columns that a thread copies at once: 1, or 4 if rows begin at multiples of 16 bytes.
 template <class T, int width>
 struct Copy {
   T* out;
@@ -158,7 +160,7 @@ struct Add {
   }
 };
 
-// out = the sum of `parts` matrices of k rows, in order, for each sequence.
+// For each sequence, out = the sum of `parts` matrices of k rows, added in order.
 struct SumParts {
   float* out;
   int64_t out_ld, out_step;
@@ -173,15 +175,15 @@ struct SumParts {
   }
 };
 
-// out = activation(out + bias of the column + bias of the row), `width` columns at once: 1, or 4 or more where rows and
-// biases begin at multiples of 16 bytes.
+// out = activation(out + bias[column] + row_bias[row]). `width` is the number of columns that a thread computes at
+// once: 1, or more if rows and biases begin at multiples of 16 bytes.
 template <class T, int width>
 struct Finish {
   T* out;
   int64_t out_ld;
   const float* bias;
   const float* row_bias;
-  int64_t rows_of_bias;  // the rows of a sequence, which follow one another
+  int64_t rows_of_bias;  // The number of rows of a sequence. `row_bias` has an element for each of them.
   Activation activation;
   LINFORMER_DEVICE void operator()(int64_t row, int64_t unit) const {
     constexpr int floats = width < 4 ? width : 4;
@@ -216,18 +218,18 @@ struct Gate {
   }
 };
 
-// A pair of channels of each head, turned by its row's position; columns are half of the row's.
+// Rotates pairs of channels of each head by the position of their row (RoPE). `col` is the index of a pair.
 struct Rotate {
   float* out;
   int64_t out_ld;
-  const float* table;     // [positions, d_head]: cosines, then sines
-  const int32_t* starts;  // of the sequences; null: row 0 is position 0
+  const float* table;     // [positions, d_head]: the cosines, then the sines of a position.
+  const int32_t* starts;  // The first row of each sequence. If null, row r has position r.
   int64_t d_head;
   int32_t sequences;
   LINFORMER_DEVICE void operator()(int64_t row, int64_t col) const {
     int64_t position = row;
     if (starts != nullptr) {
-      int32_t low = 0, high = sequences;  // the last that begins at or before the row
+      int32_t low = 0, high = sequences;  // Searches the last sequence that begins at or before the row.
       while (high - low > 1) {
         const int32_t middle = (low + high) / 2;
         (starts[middle] <= row ? low : high) = middle;
@@ -243,7 +245,7 @@ struct Rotate {
   }
 };
 
-// (a, b, a b, a - b) of two rows that follow one another.
+// out = (x, y, x y, x - y) for two consecutive rows x and y of `a`.
 struct Pair {
   float* out;
   int64_t out_ld;
@@ -259,7 +261,7 @@ struct Pair {
   }
 };
 
-// out[j] += sum of the first n elements of a[j], times bias.
+// out[row] += sums[row] * bias
 struct AddScaledBias {
   float* out;
   int64_t out_ld;
@@ -267,7 +269,7 @@ struct AddScaledBias {
   LINFORMER_DEVICE void operator()(int64_t row, int64_t col) const { out[row * out_ld + col] += sums[row] * bias[col]; }
 };
 
-// out[j] *= factors[j].
+// out[row] *= factors[row]
 struct ScaleRow {
   float* out;
   int64_t out_ld;
@@ -275,7 +277,7 @@ struct ScaleRow {
   LINFORMER_DEVICE void operator()(int64_t row, int64_t col) const { out[row * out_ld + col] *= factors[row]; }
 };
 
-// The mean or maximum of each window of rows. A NaN stays.
+// out = the mean or the maximum of each window of rows. If a value is NaN, the result is NaN.
 struct PoolWindows {
   float* out;
   int64_t out_ld;

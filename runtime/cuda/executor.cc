@@ -8,7 +8,7 @@
 
 namespace LINFORMER_NAMESPACE::cuda {
 
-// What the session packed: everything before the tables.
+// Copies the batch that the session packed to the device. Sets a mark behind the copies.
 Status CudaExecutor::send(const Batch& batch) {
   const auto one = [&](BufferId id, int64_t bytes) {
     return context_.stream->copy(context_.device_buffer(id), 0, buffer<std::byte>(id), 0, bytes, 1);
@@ -28,7 +28,8 @@ Status CudaExecutor::send(const Batch& batch) {
 }
 
 Status CudaExecutor::run_ops(const Item& item) {
-  if (!profile_.empty()) LINFORMER_TRY(context_.stream->lap(nullptr));  // copies of a call
+  // This lap holds copies of the call. It belongs to no op.
+  if (!profile_.empty()) LINFORMER_TRY(context_.stream->lap(nullptr));
   for (int32_t i = item.stage.op_begin; i < item.stage.op_end; ++i) {
     bool fused = false;
     LINFORMER_TRY(run_op(i, item, &fused));
@@ -38,7 +39,7 @@ Status CudaExecutor::run_ops(const Item& item) {
   return {};
 }
 
-// `fused`: the next op was done with it.
+// Runs an op. Sets *fused if the next op, the conversion of a norm's result, was computed together with it.
 Status CudaExecutor::run_op(int32_t index, const Item& item, bool* fused) {
   const Op& op = program_.ops[static_cast<size_t>(index)];
   const auto* normed = op.get<ops::Norm>();
@@ -53,7 +54,8 @@ Status CudaExecutor::run_op(int32_t index, const Item& item, bool* fused) {
   return norm(*normed, *fused ? convert : nullptr, context_, item);
 }
 
-// Whether the stage's ops are the same for sequences of any length: products of their compressed rows and weights.
+// Returns whether the stage computes the same for sequences of any length, because it only multiplies compressed rows
+// by weights.
 bool CudaExecutor::takes_any_length(const Stage& stage) const {
   if (stage.domain != Domain::compressed_rows) return false;
   for (int32_t i = stage.op_begin; i < stage.op_end; ++i) {
@@ -64,8 +66,9 @@ bool CudaExecutor::takes_any_length(const Stage& stage) const {
   return true;
 }
 
-// Sequences that follow one another are one item where they have equal lengths, or where these make no difference. The
-// rows of full attention's keys lie as their sequences do, so all of them are one.
+// Runs a stage that computes keys and values. Consecutive sequences are one item if they have equal lengths or if their
+// lengths make no difference. The rows of full attention's keys are stored in the order of the sequences, so the rows
+// of all sequences are one item.
 Status CudaExecutor::run_key_stage(const Stage& stage, const Destination& to) {
   const Source source = context_.source_of(stage.key_rows);
   Item item{stage, to};
@@ -98,7 +101,7 @@ Status CudaExecutor::run_key_stage(const Stage& stage, const Destination& to) {
         item.rows = stage.extent;
         LINFORMER_TRY(run_ops(item));
         break;
-      default:  // columns of E Z, all at once
+      default:  // The columns of E Z are computed in one call.
         LINFORMER_TRY(run_ops(item));
     }
   }
@@ -149,8 +152,8 @@ Status CudaExecutor::run(const Batch& batch, const Request& request) {
   if (status.ok() && !profile_.empty()) status = context_.stream->read_laps();
   const bool later = context_.options.device_outputs && context_.options.stream != nullptr;
   if (status.ok() && later) return {};
-  const Status waited =
-      context_.stream->wait();  // after an error too: what is under way reads and writes the caller's memory
+  // Waits after an error too, because work in the stream reads and writes the caller's memory.
+  const Status waited = context_.stream->wait();
   return status.ok() ? waited : status;
 }
 

@@ -1,4 +1,5 @@
-// Runs a program on a GPU: each op over all rows of its stage, one launch or product at a time, in one stream.
+// Runs a program on a GPU. Each op is one or more kernel launches or products over all rows of its stage, in one
+// stream.
 #pragma once
 
 #include <memory>
@@ -25,13 +26,13 @@ class CudaExecutor final : public Executor {
   CudaExecutor(Program program, std::span<const std::byte* const> weights, const ExecutorOptions& options)
       : Executor(std::move(program), weights), context_(program_, layout_, options) {}
 
-  // create.cc
+  // These functions are in create.cc.
   Status prepare(WeightStore& store);
   Status check_ops() const;
   Status rehearse();
   Destination rehearsed(int64_t length, int64_t states);
   Status rehearse_all(int64_t length, int64_t states);
-  // executor.cc
+  // These functions are in executor.cc.
   Status run_all(const Batch& batch, const Request& request);
   Status send(const Batch& batch);
   Status run_section(const Section& section, const Destination& to);
@@ -42,9 +43,9 @@ class CudaExecutor final : public Executor {
   Status run_op(int32_t index, const Item& item, bool* fused);
 
   Context context_;
-  uint64_t staging_bytes_ = 0;  // of the caller's arena from context_.staging on
+  uint64_t staging_bytes_ = 0;  // The size of the caller's arena from context_.staging on.
   Array<OpProfile> profile_;
-  float nobody_ = 0;  // asks for outputs while they are rehearsed
+  float nobody_ = 0;  // A dry run's destination points to it, so that outputs are requested. It is never written.
 };
 
 }  // namespace LINFORMER_NAMESPACE::cuda

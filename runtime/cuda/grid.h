@@ -1,17 +1,20 @@
-// What kernels are written against: blocks, warps, shared memory, barriers and shuffles, on a GPU or simulated on the
-// CPU.
+// The interface that kernels are written with: blocks, warps, shared memory, barriers and shuffles. It is implemented
+// on a GPU, and simulated on the CPU.
 //
-// A kernel is a struct of its parameters with
-//   static constexpr int threads        of a block, a multiple of 32
-//   static constexpr int blocks_at_once   optional: blocks that a multiprocessor must have registers for; else 1
-//   struct Shared                       its shared memory; what it holds at first is not to be read
+// A kernel is a struct whose members are its parameters. It has
+//   static constexpr int threads          the number of threads of a block, a multiple of 32
+//   static constexpr int blocks_at_once   optional: how many blocks must fit the registers of a multiprocessor; else 1
+//   struct Shared                         the shared memory, which the kernel must write before it reads it
 //   void operator()(Block<threads>& block, Shared& shared) const
-// Its body is a row of phases. A phase ends in a barrier, so between phases everything that was written can be read:
-//   block.each([&](int thread) {...})   all threads
-//   block.each_warp([&](Warp& warp) {...}), in it warp.each_lane([&](int lane) {...}), warp.sum(...), warp.max(...)
-// What is outside of them must be the same for all threads of a block, except a PerWarp, which keeps what each warp has
-// for itself from one phase to the next. On a GPU a phase is the thread's own call of the function; simulated, it is a
-// loop over the threads, in either order: a kernel whose result depends on it has a race.
+// The body of operator() is a sequence of phases. A phase ends with a barrier, so the next phase can read everything
+// that it has written. There are two kinds of phases:
+//   block.each([&](int thread) {...})        calls the function for each thread
+//   block.each_warp([&](Warp& warp) {...})   calls it for each warp, in which it may call warp.each_lane([&](int lane)
+//                                            {...}), warp.sum(...) and warp.max(...)
+// Variables outside of phases must have the same values in all threads of a block. The exception is PerWarp, which
+// keeps a value of each warp from one phase to the next. On a GPU each thread calls the function of a phase once. The
+// simulation calls it in a loop over the threads, forwards or backwards. If the result of a kernel depends on this
+// order, the kernel has a race.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +46,7 @@ class Warp {
     f(static_cast<int>(threadIdx.x % warp_size));
     __syncwarp();
   }
-  // Of value(lane) over all lanes, the same in each.
+  // sum() and max() return the sum and the maximum of value(lane) over all lanes. All lanes get the same result.
   template <class F>
   LINFORMER_DEVICE float sum(F&& value) const {
     float x = value(static_cast<int>(threadIdx.x % warp_size));
@@ -90,16 +93,16 @@ class PerWarp {
 
 #else
 
-// What is simulated: in which order threads, warps and blocks run, on what device.
+// The state of the simulated device, which tests set and read.
 struct Simulated {
-  static inline thread_local bool backwards = false;
+  static inline thread_local bool backwards = false;  // Threads, warps and blocks run in reverse order.
   static inline int architecture = 90;
-  static inline int allocations = -1;  // that succeed until one fails; -1: all
-  static inline int uploads = 0;       // so far
-  static inline int64_t products = 0;  // so far, rehearsed ones too
-  // A kernel that this program has, and whether it was launched.
+  static inline int allocations = -1;  // The number of allocations that succeed before one fails. -1 if all succeed.
+  static inline int uploads = 0;       // The number of uploads so far.
+  static inline int64_t products = 0;  // The number of products so far, dry runs included.
+  // A kernel of this program. Objects of this type form a list.
   struct Kernel {
-    const char* name;  // within the name of a function
+    const char* name;  // The name of a function, which contains the kernel's name.
     bool launched = false;
     Kernel* next;
     explicit Kernel(const char* of) : name(of), next(kernels) { kernels = this; }
@@ -129,7 +132,7 @@ class Warp {
   }
 
  private:
-  // In the order of the shuffles.
+  // Combines the values of the lanes in the order in which the shuffles on a GPU do it.
   template <class F, class Combine>
   static float reduced(F&& value, Combine&& combine) {
     float x[warp_size];
@@ -185,7 +188,7 @@ constexpr int blocks_at_once() {
 }
 
 struct Grid {
-  int64_t x = 1, y = 1;  // blocks
+  int64_t x = 1, y = 1;  // The number of blocks in each dimension.
   static constexpr int64_t most_x = 0x7fffffff, most_y = 0xffff;
   bool empty() const { return x <= 0 || y <= 0; }
   bool fits() const { return x <= most_x && y <= most_y; }

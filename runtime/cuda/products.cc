@@ -7,7 +7,7 @@
 namespace LINFORMER_NAMESPACE::cuda {
 namespace {
 
-constexpr int64_t most_at_once = 1 << 15;  // products in one call: cuBLASLt takes a grid's 65,535 at most
+constexpr int64_t most_at_once = 1 << 15;  // Products in one call. cuBLASLt is limited by the 65,535 blocks of a grid.
 
 }  // namespace
 
@@ -30,7 +30,7 @@ Status product(Context& context, const Operand& a, const Operand& b, bool transp
   p.transposed = transposed;
   p.adds = adds;
   p.usual_m = usual_rows;
-  p.batched = !transposed;  // one sequence takes the algorithm that several take
+  p.batched = !transposed;  // A call with one sequence then uses the algorithm of calls with several.
   p.count = c.count;
   p.a_step = a.step;
   p.b_step = b.step;
@@ -95,9 +95,10 @@ Result<Operand> narrowed(Context& context, const Operand& x) {
 
 namespace {
 
-// Multiplies each slice of E by the same slice of the rows. `part` is the result of the first sequence's first slice:
-// results are stored by sequence, and in each by slice. One batched call multiplies one slice of all sequences, or all
-// slices of one sequence, whichever has more products: a few products of this shape don't fill a GPU.
+// Multiplies each slice of E by the same slice of the rows. `part` is the place for the result of the first sequence's
+// first slice. Results are stored by sequence, and for each sequence by slice. A batched call multiplies one slice of
+// all sequences, or all slices of one sequence, whichever has more products, because few products don't keep a GPU
+// busy.
 Status multiply_slices(Context& context, const Operand& e, const Operand& rows, const Operand& part) {
   const int64_t whole = e.cols / device_e_slice, rest = e.cols % device_e_slice, slices = whole + (rest > 0);
   const int64_t size = part.rows * part.cols;

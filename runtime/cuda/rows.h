@@ -1,4 +1,4 @@
-// Ops that need a row, or a column of a sequence, as a whole.
+// Kernels whose result depends on a whole row, or on a whole column of a sequence.
 #pragma once
 
 #include <cmath>
@@ -8,7 +8,7 @@
 
 namespace LINFORMER_NAMESPACE::cuda {
 
-// A warp for each row.
+// Calls op(warp, row) for each row, with a warp for each row.
 template <class Op>
 struct EachRow {
   static constexpr int threads = 128, rows_of_block = threads / warp_size;
@@ -24,8 +24,9 @@ struct EachRow {
   }
 };
 
-// out = (a - mean) / sqrt(variance + epsilon) * scale + bias, in place or not; also rounded to T, if `narrowed`.
-// `width` columns at once: 1, or 4 where rows, scale and bias begin at multiples of 16 bytes.
+// out = (a - mean) / sqrt(variance + epsilon) * scale + bias. `out` may be the memory of `a`. If `narrowed` is not
+// null, it gets the result rounded to T. `width` is the number of columns that a lane computes at once: 1, or 4 if
+// rows, scale and bias begin at multiples of 16 bytes.
 template <class T, int width>
 struct Norm {
   const float* a;
@@ -33,10 +34,10 @@ struct Norm {
   float* out;
   int64_t out_ld;
   const float *scale, *bias;
-  int64_t cols;   // that are normed together
-  int64_t parts;  // of so many columns in each row
+  int64_t cols;   // The number of columns of a part. Each part of a row is normed separately.
+  int64_t parts;  // The number of parts of a row.
   float epsilon;
-  bool centres;  // the mean is subtracted
+  bool centres;  // The mean is subtracted (layer norm). Otherwise it is taken as 0 (RMS norm).
   T* narrowed;
   int64_t narrowed_ld;
   LINFORMER_DEVICE void operator()(Warp& warp, int64_t part) const {
@@ -82,8 +83,8 @@ struct Norm {
   static LINFORMER_DEVICE const Floats* units(const float* from) { return reinterpret_cast<const Floats*>(from); }
 };
 
-// What the op put_tokens does, with one warp for each sequence s and each token j, whose number is s * count + j: if
-// the sequence contains tokens[j], out[j] becomes a copy of the row of the first such token that isn't masked.
+// Computes the op put_tokens, with a warp for each sequence s and each token j, whose index is s * count + j. If the
+// sequence contains tokens[j], row j of its output becomes a copy of the row of the first such token that isn't masked.
 struct PutTokens {
   static constexpr int most_tokens = 8;
   float* out;
@@ -91,7 +92,7 @@ struct PutTokens {
   const float* rows;
   int64_t rows_ld;
   const int32_t* ids;
-  const uint8_t* masks;  // bit 0: the row is masked; null: none is
+  const uint8_t* masks;  // Bit 0 of a row's mask is set if the row is masked. If null, no row is masked.
   int64_t n, cols;
   int32_t count;
   uint32_t tokens[most_tokens];
@@ -117,13 +118,13 @@ struct PutTokens {
   }
 };
 
-// x /= its Euclidean length, but never by less than 1e-12: as torch.nn.functional.normalize.
+// x /= max(its Euclidean length, 1e-12), as torch.nn.functional.normalize does.
 struct NormalizeLength {
   float* x;
   int64_t ld, cols;
   LINFORMER_DEVICE void operator()(Warp& warp, int64_t row) const {
     float* from = x + row * ld;
-    // Scaled by the largest, so that no square is too large or too small.
+    // The elements are divided by the largest one, so that their squares don't overflow or underflow.
     const float largest = warp.max([&](int lane) {
       float most = 0;
       for (int64_t i = lane; i < cols; i += warp_size) most = fabsf(from[i]) > most ? fabsf(from[i]) : most;
@@ -142,7 +143,7 @@ struct NormalizeLength {
   }
 };
 
-// Scores become probabilities: a softmax, or each by itself.
+// Turns the scores of a row into probabilities in place: by a softmax, or by an activation of each score.
 struct Probabilities {
   float* x;
   int64_t ld, cols;
@@ -190,13 +191,14 @@ struct RowSums {
   }
 };
 
-// factors[row] = 1 / sqrt(n), or the norm of a row of E over that of its first n elements.
+// factors[row] = 1 / sqrt(n) if `inverse_root`. Otherwise it is the norm of a row of E divided by the norm of its first
+// n elements.
 template <class T>
 struct LengthFactors {
   const T* a;
   int64_t ld, n, cols;
   bool inverse_root;
-  float least;  // a norm below it counts as this much
+  float least;  // Norms are not divided by less than this.
   float* factors;
   LINFORMER_DEVICE void operator()(Warp& warp, int64_t row) const {
     const auto squares = [&](int64_t from, int64_t to) {
@@ -217,8 +219,8 @@ struct LengthFactors {
   }
 };
 
-// The rows of a sequence as one. Masked rows don't count, but for the mean over N. A block takes 32 columns of a
-// sequence; a warp every 32nd row.
+// Pools the rows of each sequence into one row. Masked rows are left out, except in the mean over max tokens and in the
+// first token. A block computes 32 columns of a sequence, and each of its 32 warps reads every 32nd row.
 struct Pool {
   static constexpr int threads = 1024, strips = threads / warp_size;
   struct Shared {
@@ -228,7 +230,7 @@ struct Pool {
   };
   const float* rows;
   int64_t ld, cols;
-  const int32_t* starts;  // null: a sequence has one row
+  const int32_t* starts;  // The first row of each sequence. If null, each sequence has one row.
   const uint8_t* masks;
   float* out;
   int64_t out_ld;
@@ -253,7 +255,7 @@ struct Pool {
         const float x = rows[r * ld + first + lane];
         const int64_t place = r - begin + 1;
         sum += weighted ? static_cast<double>(place) * static_cast<double>(x) : static_cast<double>(x);
-        high = count == 0 || last || x > high || x != x ? x : high;  // a NaN stays
+        high = count == 0 || last || x > high || x != x ? x : high;  // A later number doesn't replace NaN.
         count = last ? place : count + (weighted ? place : 1);
       }
       s.sums[strip][lane] = sum;

@@ -1,6 +1,6 @@
-// A warp's products on tensor cores, for tile.h. From sm_75 on (bf16: sm_80) they read and write registers whose places
-// are defined; sm_70 has only WMMA for whole tiles, whose registers' places aren't, so its results go through shared
-// memory.
+// Products of a warp on tensor cores, for tile.h. From sm_75 on (for bf16 from sm_80 on), the instructions define which
+// lane holds which element of a tile. sm_70 only has WMMA, which doesn't define it, so there the tiles go through
+// shared memory.
 #pragma once
 
 #include <mma.h>
@@ -27,7 +27,8 @@ inline constexpr bool staged_tensor_cores = false;
 template <>
 inline constexpr bool staged_tensor_cores<Half> = compiled_architecture < 75;
 
-// A lane has of each 8 columns two of row `lane_row()`, from `lane_column()` on, and two of the row 8 below.
+// For each 8 columns of a tile, a lane holds two elements of row lane_row(), from column lane_column() on, and the two
+// elements below them in row lane_row() + 8.
 LINFORMER_DEVICE int lane_row() { return static_cast<int>(threadIdx.x % warp_size) / 4; }
 LINFORMER_DEVICE int lane_column() { return static_cast<int>(threadIdx.x % 4) * 2; }
 
@@ -49,16 +50,17 @@ LINFORMER_DEVICE uint32_t pack_two<Bf16>(float low, float high) {
   return reinterpret_cast<const uint32_t&>(pair);
 }
 
-// [16, 16] of the left matrix.
+// A lane's elements of a [16, 16] tile of the left matrix.
 struct LeftFragment {
   uint32_t x[4];
 };
-// [16, 16] of the right matrix, two halves of 8 columns: rows 0 to 7 and 8 to 15 of each.
+// A lane's elements of a [16, 16] tile of the right matrix. x[0] and x[1] are rows 0 to 7 and 8 to 15 of the first 8
+// columns, and x[2] and x[3] those of the last 8 columns.
 struct RightFragments {
   uint32_t x[4];
 };
 
-// ldmatrix loads four matrices of 8 x 8; lane i gives the address of row i % 8 of matrix i / 8.
+// Loads four matrices of 8 x 8 with ldmatrix. `row` is the address of row i % 8 of matrix i / 8 for lane i.
 template <bool transposed>
 LINFORMER_DEVICE void load_matrices(uint32_t (&x)[4], const void* row) {
   const uint32_t address = static_cast<uint32_t>(__cvta_generic_to_shared(row));
@@ -79,7 +81,7 @@ LINFORMER_DEVICE LeftFragment load_left(const T* a, int ld) {
   load_matrices<false>(f.x, a + lane % 16 * ld + lane / 16 * 8);
   return f;
 }
-// Of B^T, row-major [16, 16].
+// Loads a tile of the right matrix B from B^T, which is row-major.
 template <class T>
 LINFORMER_DEVICE RightFragments load_right_transposed(const T* b, int ld) {
   const int lane = static_cast<int>(threadIdx.x % warp_size);
@@ -87,7 +89,7 @@ LINFORMER_DEVICE RightFragments load_right_transposed(const T* b, int ld) {
   load_matrices<false>(f.x, b + (lane / 16 * 8 + lane % 8) * ld + lane / 8 % 2 * 8);
   return f;
 }
-// Of B, row-major [16, 16].
+// Loads a tile of the right matrix B, which is row-major.
 template <class T>
 LINFORMER_DEVICE RightFragments load_right(const T* b, int ld) {
   const int lane = static_cast<int>(threadIdx.x % warp_size);
@@ -96,7 +98,7 @@ LINFORMER_DEVICE RightFragments load_right(const T* b, int ld) {
   return f;
 }
 
-// sums += A B for [16, 16] by [16, 8].
+// Computes sums += A B, where A is [16, 16] and B is [16, 8].
 template <class T>
 LINFORMER_DEVICE void multiply_fragments(float (&sums)[4], const LeftFragment& a, uint32_t b0, uint32_t b1);
 template <>
@@ -125,10 +127,11 @@ LINFORMER_DEVICE void multiply_fragments<Bf16>(float (&sums)[4], const LeftFragm
       : "r"(a.x[0]), "r"(a.x[1]), "r"(a.x[2]), "r"(a.x[3]), "r"(b0), "r"(b1));
 }
 
-// WMMA's sums of a [16, 16] tile, added to the lane's registers through `scratch`.
+// WMMA's fragments of a [16, 16] tile of accumulators and of the left matrix.
 using StagedSums = nvcuda::wmma::fragment<nvcuda::wmma::accumulator, 16, 16, 16, float>;
 using StagedLeft = nvcuda::wmma::fragment<nvcuda::wmma::matrix_a, 16, 16, 16, __half, nvcuda::wmma::row_major>;
 
+// Adds WMMA's accumulators of a [16, 16] tile to the lane's registers. They go through the shared memory `scratch`.
 LINFORMER_DEVICE void add_staged(const StagedSums& sums, float (&left)[4], float (&right)[4], float* scratch) {
   nvcuda::wmma::store_matrix_sync(scratch, sums, 16, nvcuda::wmma::mem_row_major);
   __syncwarp();

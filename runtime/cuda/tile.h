@@ -1,5 +1,5 @@
-// A warp's 16 rows of f32 sums, kept in registers: the scores of attention and its context. Products with tiles in
-// shared memory run on tensor cores where the GPU has them for the type, else as FMA.
+// Tiles of 16 rows of f32 accumulators in the registers of a warp. Attention keeps its scores and its context in them.
+// Products with tiles in shared memory run on tensor cores if the GPU has them for the type, and otherwise as FMA.
 #pragma once
 
 #include "cuda/element.h"
@@ -12,27 +12,28 @@
 namespace LINFORMER_NAMESPACE::cuda {
 
 inline constexpr int tile_rows = 16;
-// Of `scratch`, below.
+// The size of `scratch` (see below), in floats.
 template <class T>
 inline constexpr int staged_floats = 1;
 template <>
 inline constexpr int staged_floats<Half> = tile_rows* tile_rows;
 
-// One of the 16 rows. `slot` is where a lane keeps the row's value.
+// One of the 16 rows of a tile. `slot` is the index at which a lane keeps the row's value.
 struct TileRow {
   int row, slot;
 };
 
-// RowValues       a number for each of the 16 rows
-//   each          f(value, TileRow)
-// RowTile<cols>   [16, cols]; cols is a multiple of 8
-//   each          f(value, TileRow, column)
-//   max, sum      of a row's columns. The maximum is of those that are numbers, and not below `lowest`
-//   multiply_transposed<T, depth>(warp, a, b, ld, scratch)    += A B^T: A [16, depth] and B [cols, depth] in shared
-//   memory multiply<T, inner>(warp, a, b, ld, scratch)               += A B: A is a RowTile, rounded to T; B [inner,
-//   cols]
-// `ld` is a multiple of 16 bytes. `scratch` is a warp's `staged_floats<T>` floats of shared memory, which sm_70 uses
-// for f16.
+// RowValues is a number for each of the 16 rows:
+//   each          calls f(value, TileRow)
+// RowTile<cols> is a tile [16, cols], where cols is a multiple of 8:
+//   each          calls f(value, TileRow, column)
+//   max, sum      return the maximum and the sum of each row; max() ignores NaN and is at least `lowest`
+//   multiply_transposed<T, depth>(warp, a, b, ld, scratch)
+//                 adds A B^T to the tile; A [16, depth] and B [cols, depth] are in shared memory
+//   multiply<T, inner>(warp, a, b, ld, scratch)
+//                 adds A B to the tile; A is a RowTile, which is rounded to T; B [inner, cols] is in shared memory
+// `ld` elements are a multiple of 16 bytes. `scratch` is shared memory of staged_floats<T> floats for each warp. Only
+// sm_70 uses it, for f16.
 #if defined(__CUDACC__)
 
 class RowValues {
@@ -130,7 +131,7 @@ class RowTile {
     } else {
 #pragma unroll
       for (int k = 0; k < inner; ++k) {
-        // The lane of the row that has column k.
+        // The lane that holds column k of this lane's rows.
         const int from = static_cast<int>(threadIdx.x & 28) + k % 8 / 2;
         float left[2];
         for (int slot = 0; slot < 2; ++slot) {
@@ -174,7 +175,7 @@ class RowTile {
     return result;
   }
 
-  float x_[cols / 8][4];  // of 8 columns: two of the lane's row, two of the row 8 below
+  float x_[cols / 8][4];  // For each 8 columns, two elements of the lane's row and two of the row 8 below it.
 };
 
 #else

@@ -33,9 +33,9 @@ void put(float x, ElementType type, std::byte* to, int64_t index) {
   }
 }
 
-// Whether a finite number stays one.
+// Returns false if x is finite and becomes infinite in `type`.
 bool fits(float x, ElementType type) {
-  constexpr float most_f16 = 65520, most_bf16 = 3.3961776e38f;  // what rounds to infinity
+  constexpr float most_f16 = 65520, most_bf16 = 3.3961776e38f;  // The smallest numbers that become infinite.
   const float magnitude = std::abs(x);
   if (!std::isfinite(x) || type == ElementType::f32) return true;
   return magnitude < (type == ElementType::f16 ? most_f16 : most_bf16);
@@ -43,8 +43,9 @@ bool fits(float x, ElementType type) {
 
 }  // namespace
 
-// `finite`: a value that isn't would be multiplied with zeros, as the columns of E beyond a text are. A text's rows are
-// rounded up in number, so that zeros lie behind each row of E, for products that begin within it and end with it.
+// Uploads a tensor in `type`. With `finite`, which is for E, returns an error if a value is infinite or NaN: the
+// columns of E behind a text are multiplied by zero rows, up to a multiple of 8, and the result must be zero. Each row
+// of E then also gets zeros behind it, for products that end up to 7 columns beyond the row.
 Status DeviceWeights::upload(const View& view, ElementType type, bool finite, const std::byte* from,
                              DeviceTensor* tensor) {
   const int64_t rows = view.rows, cols = view.cols;
@@ -52,7 +53,8 @@ Status DeviceWeights::upload(const View& view, ElementType type, bool finite, co
   const int64_t ld = rows == 1 && type == ElementType::f32 ? cols : round_up(cols + behind, device_row_multiple);
   if (tensor->data != nullptr) {
     if (tensor->rows == rows && tensor->ld == ld) return {};
-    return Status::error(Code::unsupported, "a tensor is read in two shapes, which a GPU session doesn't do");
+    return Status::error(Code::unsupported,
+                         "a tensor is used in two shapes, which a GPU session doesn't support: use the CPU");
   }
   const uint64_t bytes = static_cast<uint64_t>(rows * ld * element_bytes(type));
   std::byte* const data = device_->allocate(bytes);
@@ -120,12 +122,12 @@ Status DeviceWeights::add(const Program& program, std::span<const std::byte* con
   };
   const auto matrix = [&](const View& view) { return add(view, false, false); };
   const auto vector = [&](const View& view) { return add(view, true, false); };
-  // In 16 bits a text's rows are rounded up in number.
+  // In 16 bits E is multiplied by zero rows behind a text, so it must be finite.
   const auto projection_matrix = [&](const View& view) { return add(view, false, type_ != ElementType::f32); };
   const auto upload_for = [&](View view, Use use) {
     if (use == Use::matrix || use == Use::table) return matrix(view);
     if (use == Use::projection) return projection_matrix(view);
-    if (use == Use::vector) view.cols = view.ld;  // a slice of it
+    if (use == Use::vector) view.cols = view.ld;  // The view may be a slice. The whole vector is uploaded.
     return vector(view);
   };
   for (const Op& op : program.ops) {
@@ -138,7 +140,7 @@ Status DeviceWeights::add(const Program& program, std::span<const std::byte* con
   for (const KeyGroup& group : program.groups) {
     for (const HeadProjection& projection : group.projections) {
       View weight = projection.weight;
-      // [taps, out, in]
+      // The weight of a convolution is [taps, out, in].
       if (projection.kind == ProjectionKind::convolution) weight.rows = projection.kernel * weight.cols;
       LINFORMER_TRY(projection_matrix(weight));
       LINFORMER_TRY(vector(projection.bias));

@@ -1,4 +1,5 @@
-// A model's weights in a device's memory: uploaded by the first session that needs them, shared by all.
+// Keeps a model's weights in the memory of devices. The first session that needs a weight uploads it, and all sessions
+// share it.
 #pragma once
 
 #include <mutex>
@@ -13,21 +14,22 @@ namespace LINFORMER_NAMESPACE::cuda {
 struct DeviceTensor {
   std::byte* data = nullptr;
   ElementType type = ElementType::f32;
-  int64_t rows = 0, ld = 0;  // ld: elements
+  int64_t rows = 0, ld = 0;
 };
 
-// Of one device and one type of products: matrices row by row in this type, the rest in f32.
+// The weights of a model on one device for one type of products. Matrices are row-major in this type. All other weights
+// are in f32.
 class DeviceWeights {
  public:
-  // `type`: f32, f16 or bf16.
+  // `type` is f32, f16 or bf16. `tensors` is the number of tensors in the model file.
   static Result<std::unique_ptr<DeviceWeights>> create(int device, ElementType type, size_t tensors);
   ~DeviceWeights();
-  // Uploads what the program reads and nobody uploaded before. `tensors`: the bytes of each in the file. The caller
-  // holds a lock; who read other tensors meanwhile isn't disturbed.
+  // Uploads the tensors that the program reads and that have not been uploaded before. `tensors` has the bytes of each
+  // tensor in the file. Only one thread may call this at a time. Other threads may read uploaded tensors meanwhile.
   Status add(const Program& program, std::span<const std::byte* const> tensors);
-  // What products and tables read, in type().
+  // Returns a tensor that products or tables read, in type().
   const DeviceTensor& matrix(const View& view) const { return tensors_[2 * static_cast<size_t>(view.tensor)]; }
-  // Everything else, in f32.
+  // Returns any other tensor, in f32.
   const DeviceTensor& vector(const View& view) const { return tensors_[2 * static_cast<size_t>(view.tensor) + 1]; }
   const Device& device() const { return *device_; }
   ElementType type() const { return type_; }
@@ -39,14 +41,15 @@ class DeviceWeights {
 
   std::unique_ptr<Device> device_;
   const ElementType type_;
-  Array<DeviceTensor> tensors_;  // two of each
+  Array<DeviceTensor> tensors_;  // Two elements for each tensor of the file: for matrix() and for vector().
   uint64_t bytes_ = 0;
 };
 
-// All of a model's. Thread-safe.
+// The weights of a model on all devices and in all types. Thread-safe.
 class WeightStore {
  public:
-  // What `program` reads, in `type`. They live as long as the store.
+  // Returns the weights on a device in `type`, after it has uploaded those that `program` reads and that are missing.
+  // The result lives as long as the store.
   Result<const DeviceWeights*> get(int device, ElementType type, const Program& program,
                                    std::span<const std::byte* const> tensors);
   uint64_t bytes() const;

@@ -1,4 +1,4 @@
-// Which version of a backend's library runs.
+// The version of the library that a backend uses.
 #pragma once
 
 #include "linformer/status.h"
@@ -7,8 +7,9 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// Of the library that `kind` calls, opened as a session opens it; of this library for native. unsupported where the
-// build has no such backend, or this machine no such library.
+// Returns the version of the library that the backend calls, which is opened as a session opens it. For native, returns
+// the version of this library. Returns unsupported if the build lacks the backend, and the error of opening the library
+// if that fails.
 Result<Version> opened_backend_version(BackendKind kind);
 
 }  // namespace LINFORMER_NAMESPACE

@@ -1,7 +1,7 @@
-// Who multiplies matrices: one interface over the native kernels, oneDNN and OpenBLAS.
+// The interface of the providers of matrix products (GEMMs): the native kernels, oneDNN and OpenBLAS.
 //
 // A session declares each GEMM once (add), reserves scratch_bytes() for each thread, then calls run() from its threads.
-// Nothing allocates in run() on the native provider; what the others allocate is in README.md.
+// The native provider allocates nothing in run(). README.md says what the other providers allocate.
 #pragma once
 
 #include <cstdint>
@@ -14,59 +14,64 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// What is known of a GEMM before it runs: C[M, N] = epilogue(A[M, K] B[K, N]).
+// The description of a GEMM before it runs: C[M, N] = epilogue(A[M, K] B[K, N]).
 struct GemmDesc {
-  int64_t max_m = 0;
-  int64_t n = 0;           // exact, or the largest when varying_n
-  int64_t k = 0;           // exact, or the largest when varying_k
-  bool varying_n = false;  // scores of full attention or a nonuniform k
-  bool varying_k = false;  // E Z: K is the sequence's length
+  int64_t max_m = 0;       // The largest M.
+  int64_t n = 0;           // N, or the largest N if varying_n.
+  int64_t k = 0;           // K, or the largest K if varying_k.
+  bool varying_n = false;  // For example in the scores of full attention, where N is a number of keys.
+  bool varying_k = false;  // For example in E Z, where E is a projection over the rows Z and K is their number.
   RightLayout layout = RightLayout::panel16;
-  ElementType type = ElementType::f32;  // of B
-  ElementType left = ElementType::f32;  // of A as it is passed
-  // What is multiplied. f32: what isn't is widened, A where it is E in bf16 or f16. bf16: A and B are rounded where
-  // they are f32. int8: both are, B in panels.
+  ElementType type = ElementType::f32;  // The type of B.
+  ElementType left = ElementType::f32;  // The type of A as it is passed.
+  // The type that is multiplied. For f32, B is widened if it has another type, and so is A if it is E in bf16 or f16.
+  // For bf16, A and B are rounded if they are f32. For int8, both must be int8 and B in panels.
   ElementType compute = ElementType::f32;
-  ElementType out = ElementType::f32;  // of C: f32, or bf16 where that is multiplied with panels
+  ElementType out = ElementType::f32;  // The type of C: f32, or bf16 if that is multiplied and B is in panels.
   Activation activation = Activation::none;
   bool bias = false, row_bias = false, residual = false, accumulate = false;
 };
 
-// Pure functions of their arguments, for plan(): nothing is opened, probed or generated, and all builds give the same.
+// plan() uses these functions, which open, probe and generate nothing. Except for has_backend(), they are pure
+// functions of their arguments that give the same result in every build.
 
-// True: activations that serve as right sides many times (K^T and V of a sequence) should be packed once with
-// Kernels::pack_panel and passed as panel16. False: pass them plain.
+// Returns whether activations that are the right side of many products (K^T and V of a sequence) should be packed once
+// with Kernels::pack_panel and passed as panel16. Otherwise they should be passed as they are.
 bool packs_activations(BackendKind kind);
-// Whether this build has it.
+// Returns whether this build has the backend.
 bool has_backend(BackendKind kind);
-// invalid_argument or unsupported, naming what no provider can do.
+// Returns invalid_argument or unsupported, with the reason, if no provider can compute the GEMM.
 Status check_gemm(const GemmDesc& desc);
-// Scratch of one thread for this GEMM; UINT64_MAX where 64 bits don't hold it. Exact for native and OpenBLAS. For
-// oneDNN our own share, and a lower bound: its scratchpad, and the weights that are unpacked where it has no generated
-// code (below AVX-512), are known only once its primitives exist, and GemmProvider::scratch_bytes() says the final
-// figure.
+// Returns the scratch memory of one thread for this GEMM in bytes, or UINT64_MAX if 64 bits don't hold it. It is exact
+// for native and OpenBLAS. For oneDNN it is a lower bound: oneDNN's scratchpad, and the memory for unpacked weights if
+// it has no generated code (below AVX-512), are known only after its primitives exist. GemmProvider::scratch_bytes()
+// then returns the final value.
 uint64_t planned_scratch_bytes(BackendKind kind, const GemmDesc& desc);
 
+// Computes GEMMs with one of the backends.
 class GemmProvider {
  public:
   virtual ~GemmProvider() = default;
   virtual BackendKind kind() const = 0;
   bool packs_activations() const { return linformer::packs_activations(kind()); }
-  // Declares a GEMM that check_gemm() accepts; returns its id. Equal descriptions get the same id. Only before the
-  // first run().
+  // Declares a GEMM and returns its id, or the error of check_gemm(). Equal descriptions get the same id. It must not
+  // be called after the first run().
   virtual Result<int> add(const GemmDesc& desc) = 0;
-  // Scratch that each thread needs, for all GEMMs declared so far; 64-byte aligned.
+  // Returns the scratch memory in bytes that each thread needs for all GEMMs declared so far. Scratch must be 64-byte
+  // aligned.
   virtual uint64_t scratch_bytes() const = 0;
-  // `args` within what was declared, with exactly the parts of the epilogue that were; internal otherwise. Thread-safe
-  // with distinct scratch. Always single-threaded: the session's threads split the work.
+  // Computes a GEMM on the calling thread alone. `args` must not exceed the declared sizes and must have exactly the
+  // declared parts of the epilogue; otherwise it returns internal. Threads may call it at the same time with different
+  // scratch.
   virtual Status run(int gemm, const GemmArgs& args, void* scratch) const = 0;
-  // Called on each of the session's threads around a call (oneDNN: one OpenMP thread for this thread, and back).
+  // Each thread of a session calls enter_thread() before its calls of run(), and leave_thread() with the token after
+  // them. oneDNN and OpenBLAS set the number of OpenMP threads of this thread to 1 and restore it.
   virtual int enter_thread() const { return 0; }
   virtual void leave_thread(int /*token*/) const {}
 };
 
-// unsupported, with a sentence that names the build option, when this build lacks it; another code where its library
-// can't be opened. At most `threads` will call run() at once.
+// Creates a provider. Returns unsupported, with a message that names the build option, if this build lacks the backend,
+// and the error of opening its library if that fails. At most `threads` threads may call run() at the same time.
 Result<std::unique_ptr<GemmProvider>> make_gemm_provider(BackendKind kind, const Kernels& kernels, int threads = 1);
 
 }  // namespace LINFORMER_NAMESPACE

@@ -1,4 +1,4 @@
-// The GEMMs that a provider was told of: finds equal descriptions again.
+// A list of the GEMMs that have been declared to a provider, which finds equal descriptions.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 namespace LINFORMER_NAMESPACE {
 
 bool same_gemm(const GemmDesc& a, const GemmDesc& b);
-// internal when `args` exceed what was declared.
+// Returns internal if `args` don't match the declared GEMM.
 Status check_args(const GemmDesc& desc, const GemmArgs& args);
 
-// Entry must have a member `GemmDesc desc`.
+// The GEMMs of a provider. The id of a GEMM is its index. Entry must have a member `GemmDesc desc`.
 template <class Entry>
 class GemmList {
  public:

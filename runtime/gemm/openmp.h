@@ -1,19 +1,19 @@
-// The calling thread's OpenMP thread count, in the OpenMP runtime of a provider's library.
+// Controls the number of OpenMP threads that a provider's library uses in the calling thread.
 #pragma once
 
 #include "linformer/version.h"
 
 namespace LINFORMER_NAMESPACE {
 
-// By name, in the library that was opened and in those it brought: linking an OpenMP runtime ourselves could bring in
-// another one than the library's.
+// Calls OpenMP functions that it finds by name in a library and in the libraries that this has loaded. If this project
+// linked an OpenMP runtime itself, the process could have a second runtime beside that of the library.
 class OpenMp {
  public:
   OpenMp() = default;
   explicit OpenMp(void* library);
 
-  // Asks for one thread in parallel regions that the calling thread starts; returns the count before, 0 when the
-  // library has no OpenMP runtime. OpenMP keeps this setting for each thread: no other thread notices.
+  // Sets the number of threads in parallel regions that the calling thread starts to 1. Returns the number before, or 0
+  // if the library has no OpenMP runtime. OpenMP keeps this setting for each thread, so no other thread is affected.
   int use_one_thread() const;
   void restore_threads(int before) const;
 

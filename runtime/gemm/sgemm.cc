@@ -8,21 +8,22 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-// Columns unpacked at a time: at K = 3072 this is 3 MB, and sgemm reads A once for each chunk.
+// The columns that are unpacked at a time, which take 3 MB at K = 3072. sgemm reads A once for each chunk.
 constexpr int64_t chunk_width = 256;
 
-// Columns of a narrow A widened at a time.
+// The columns of a low-precision A that are widened at a time.
 constexpr int64_t left_block = 1024;
 
 bool is_unpacked(const GemmDesc& desc) { return desc.layout == RightLayout::panel16 || desc.type != ElementType::f32; }
 
-// A residual that may be C itself can't wait behind an activation: its old values go to a tile first.
+// Returns whether scratch has room for a tile. If the residual is C itself and follows an activation, its values go to
+// the tile first, because the sums overwrite C.
 bool needs_tile(const GemmDesc& desc) { return desc.residual && desc.activation != Activation::none; }
 
-// Columns [n0, n0 + n) of panel16 weights as f32 rows of n; n0 is a multiple of the panel width.
+// Unpacks columns [n0, n0 + n) of panel16 weights to f32 rows of n elements. n0 must be a multiple of the panel width.
 void unpack_panels(const Kernels& kernels, const RightMatrix& b, int64_t n0, int64_t n, float* dst) {
   constexpr int64_t block_rows = 64;
-  alignas(64) float block[block_rows * panel_width];  // a multiple of 4 rows
+  alignas(64) float block[block_rows * panel_width];  // widen_panel() needs a multiple of 4 rows.
   for (int64_t col = 0; col < n; col += panel_width) {
     const size_t row_bytes = static_cast<size_t>(std::min(panel_width, n - col)) * sizeof(float);
     for (int64_t k0 = 0; k0 < b.k; k0 += block_rows) {
@@ -35,7 +36,7 @@ void unpack_panels(const Kernels& kernels, const RightMatrix& b, int64_t n0, int
   }
 }
 
-// Columns [n0, n0 + n) of B as sgemm reads them, in `right` where they must be unpacked.
+// Returns columns [n0, n0 + n) of B in a form that sgemm reads. If they must be unpacked, they lie in `right`.
 ConstMatrix right_columns(const Kernels& kernels, const RightMatrix& b, int64_t n0, int64_t n, float* right) {
   if (b.layout == RightLayout::panel16) {
     unpack_panels(kernels, b, n0, n, right);
@@ -54,7 +55,8 @@ ConstMatrix right_columns(const Kernels& kernels, const RightMatrix& b, int64_t 
   return {right, n, b.k, b.k};
 }
 
-// C = A B (+ C) with A of 16 bits, which goes through `left` a block of columns at a time.
+// Computes C = A B, or C += A B if `adds_to_c`, with A in 16 bits. A is widened into `left`, a block of columns at a
+// time.
 Status multiply_narrow(Sgemm sgemm, const Kernels& kernels, const LeftMatrix& a, bool transposed, const ConstMatrix& b,
                        bool adds_to_c, float* left, const MutableMatrix& c) {
   const int64_t bytes = element_bytes(a.type), step = std::min(a.cols, left_block);
@@ -114,7 +116,7 @@ Status gemm_by_sgemm(Sgemm sgemm, const Kernels& kernels, const GemmDesc& desc, 
     const MutableMatrix c = args.c.floats().part(0, n0, m, n);
     const ConstMatrix b = right_columns(kernels, args.b, n0, n, right);
     if (in_tile) {
-      // The tile takes C's old values, the residual, and C becomes the place of the sums.
+      // The values of C are the residual. They are copied to the tile, because the sums overwrite C.
       for (int64_t i = 0; i < m; ++i) std::memcpy(tile + i * n, c.row(i), static_cast<size_t>(n) * sizeof(float));
     }
     const bool transposed = desc.layout == RightLayout::transposed;

@@ -11,7 +11,7 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "files are used in place and little endian");
+static_assert(std::endian::native == std::endian::little, "files are little endian and used in place");
 
 constexpr uint32_t byte_swapped(uint32_t value) { return __builtin_bswap32(value); }
 
@@ -28,7 +28,7 @@ Status check_magic(std::span<const std::byte> file) {
                            "the first 8 bytes of the model file are damaged: copy or convert it again");
     }
     return Status::error(Code::corrupt_file,
-                         "this is no .lnfr model file: convert the checkpoint with linformer-convert");
+                         "this is not a .lnfr model file: convert the checkpoint with linformer-convert");
   }
   return {};
 }
@@ -110,7 +110,7 @@ Result<Container> parse_container(std::span<const std::byte> file) {
   }
   Header header;
   std::memcpy(&header, file.data(), sizeof header);
-  // Before the checksum, so that a later version may lay its header out differently.
+  // The version is checked before the checksum, so that a later version may have another header layout.
   LINFORMER_TRY(check_version(header));
   if (checksum_of(header) != header.header_checksum) {
     return Status::error(Code::corrupt_file,

@@ -18,7 +18,7 @@ Status io_error(const char* what, const char* path, Failure failure) {
                        failure.text().words);
 }
 
-// An open regular file that isn't empty. Closed on every way out: pages outlive their file.
+// An open regular file that isn't empty. The destructor closes it; pages that were mapped from it stay valid.
 struct OpenFile {
   File file;
   bool is_open = false;
@@ -56,7 +56,7 @@ Status open_file(const char* path, OpenFile* opened) {
 
 constexpr char of_descriptor[] = "the descriptor's file";
 
-// Of an open file.
+// A part of an open file, in bytes.
 struct Part {
   uint64_t offset = 0;
   size_t bytes = 0;

@@ -1,4 +1,4 @@
-// A file's bytes in memory, read-only: pages shared with the page cache, or a copy.
+// The bytes of a file in memory, read-only: mapped pages, which the page cache shares, or a copy.
 #pragma once
 
 #include <cstddef>
@@ -11,22 +11,23 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// Owns the pages. Movable; the bytes are immutable and may be read from any thread.
-// A file that another program truncates while it is mapped kills the reader with SIGBUS: writers must replace
-// files by rename, as ours does.
+// Owns the pages of a file's bytes. Movable. The bytes don't change and may be read from any thread. If another program
+// truncates a file while it is mapped, SIGBUS kills the process that reads it. Writers must therefore replace files by
+// rename, as the converter does.
 class FileBytes {
  public:
-  // io_error (path and the system's reason) when the file can't be opened or mapped or isn't a regular file;
-  // corrupt_file when it is empty.
+  // Maps a file. Returns io_error, with the path and the system's reason, if the file can't be opened or mapped or
+  // isn't a regular file, and corrupt_file if it is empty.
   static Result<FileBytes> map(const char* path);
-  // The same, with the bytes read into pages of this process: what happens to the file later doesn't matter.
-  // out_of_memory when there are none, io_error when the file is shorter than it was said to be.
+  // Reads a file into memory of this process, so that later changes of the file have no effect. Returns the errors of
+  // map(), out_of_memory if there is no memory, and io_error if the file ends before the size that the system reports.
   static Result<FileBytes> read(const char* path);
-  // The bytes [offset, offset + bytes) of an open file; 0 bytes: up to its end. invalid_argument where they aren't in
-  // it.
+  // These two map or read the bytes [offset, offset + bytes) of an open file. If `bytes` is 0, the part extends to the
+  // end of the file. They return invalid_argument if the part doesn't lie in the file.
   static Result<FileBytes> map(int descriptor, uint64_t offset, uint64_t bytes);
   static Result<FileBytes> read(int descriptor, uint64_t offset, uint64_t bytes);
-  // `bytes` bytes that read() puts into pages of this process, in order.
+  // Calls `read` for successive parts until it has filled `bytes` bytes of memory of this process. Returns io_error if
+  // `read` returns false.
   using Read = bool (*)(void* context, std::byte* destination, uint64_t offset, size_t bytes);
   static Result<FileBytes> read_with(Read read, void* context, uint64_t bytes);
   static Result<FileBytes> copy(std::span<const std::byte> bytes);
@@ -36,11 +37,12 @@ class FileBytes {
   FileBytes(FileBytes&& other) noexcept;
   FileBytes& operator=(FileBytes&& other) noexcept;
 
-  // Aligned as the offset in the file is, up to a page. Valid while the pages are owned by anyone.
+  // The bytes have the same alignment as their offset in the file, up to the size of a page. They stay valid if the
+  // object is moved, and as long as an object owns the pages.
   std::span<const std::byte> bytes() const { return bytes_; }
 
  private:
-  // All the bytes from `first` on.
+  // Takes the pages. The bytes are those from `first` on.
   explicit FileBytes(const platform::Pages& pages, size_t first = 0)
       : pages_(pages), bytes_(pages.data + first, pages.size - first) {}
   static Result<FileBytes> allocate(uint64_t bytes);

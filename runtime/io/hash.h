@@ -1,4 +1,4 @@
-// XXH3, the checksum of the format: finds accidents, promises nothing against intent.
+// XXH3, the checksum of model files. It detects accidental damage, not deliberate changes.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// XXH3-64 with seed 0. O(bytes), no allocation, thread-safe.
+// Returns XXH3-64 with seed 0. O(bytes), allocates nothing, thread-safe.
 uint64_t hash_bytes(std::span<const std::byte> bytes);
 
 }  // namespace LINFORMER_NAMESPACE

@@ -12,8 +12,9 @@ Bf16Choice choose_bf16(const Processor& processor) {
   if (made_by("AuthenticAMD")) return {true, "AMD's AVX512-BF16 multiplies bf16 twice as fast as f32 is multiplied"};
   if (!made_by("GenuineIntel"))
     return {false, "it is not known whether this processor's AVX512-BF16 is faster than f32"};
-  // Skylake-X and Cascade Lake have the same model, and no AVX512-BF16. A virtual machine on a newer processor can show
-  // this model, too: Cooper Lake is the one that hypervisors know with AVX512-BF16 and without AMX.
+  // Skylake-X and Cascade Lake have the same model number as Cooper Lake, but no AVX512-BF16. A virtual machine on a
+  // newer processor may show this number too, because Cooper Lake is the only model that hypervisors know with
+  // AVX512-BF16 and without AMX.
   const bool cooper_lake = processor.family == 6 && processor.model == 85;
   if (cooper_lake && !processor.is_virtual) return {true, "Cooper Lake's AVX512-BF16 multiplies bf16 faster than f32"};
   return {false, "Intel's AVX512-BF16 multiplies bf16 half as fast as f32 is multiplied, where there is no AMX"};

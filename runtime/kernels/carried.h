@@ -1,4 +1,5 @@
-// Which instruction sets this build has kernels for: LINFORMER_KERNELS of CMake, and scalar. A machine may lack them.
+// The instruction sets that this build has kernels for: those that LINFORMER_KERNELS names in CMake, and scalar. The
+// machine may lack some of them.
 #pragma once
 
 #include <string_view>
@@ -9,9 +10,9 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// `name` as LINFORMER_KERNELS has it.
+// Returns whether this build has kernels for `name`, which is spelt as in LINFORMER_KERNELS.
 constexpr bool carries(std::string_view name) {
-  std::string_view rest = LINFORMER_CARRIED_KERNELS;  // separated by commas
+  std::string_view rest = LINFORMER_CARRIED_KERNELS;  // The names are separated by commas.
   while (!rest.empty()) {
     const size_t end = rest.find(',');
     if (rest.substr(0, end) == name) return true;

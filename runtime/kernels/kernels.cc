@@ -16,12 +16,13 @@ namespace {
   table->softmax_step_bf16 = bf16.softmax_step;
 }
 
-// `if constexpr` discards what names kernels that this build doesn't carry, and an inline function that nothing calls
-// is not compiled, optimised or not: nothing refers to those kernels.
+// In the functions below, `if constexpr` discards code that names kernels that this build lacks, and the compiler emits
+// no code for an inline function that nothing calls, even without optimisation. So nothing refers to kernels that don't
+// exist.
 
 [[maybe_unused]] inline bool usable(Extension extension) { return carries(extension) && machine_has(extension); }
 
-// A set's own table and what this build and the machine have beside it.
+// Returns the table of AVX-512 with the kernels of the extensions that both this build and the machine have.
 [[maybe_unused]] inline Kernels compose_avx512() {
   Kernels table = avx512_kernels;
   table.gemm_int8 = avx2_kernels.gemm_int8;
@@ -38,7 +39,7 @@ namespace {
     if (machine_has(Extension::avx512_bf16) && machine_has(Extension::amx)) {
       table.gemm_bf16 = amx_gemm_bf16;
       table.gemm_int8 = amx_gemm_int8;
-      // Rows of f32 and a slice of the feed-forward network fit into the 2 MB of L2 that such machines have.
+      // So many rows of f32 and a slice of the feed-forward network fit into L2, which has 2 MB on machines with AMX.
       table.block_rows = 256;
     }
   }

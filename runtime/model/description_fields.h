@@ -1,10 +1,11 @@
-// The fields of every table of the metadata, once: reading, writing, comparing, JSON and FORMAT.md's list go by these.
+// The list of the fields of every table of the metadata. Reading, writing, comparing, JSON and the list in FORMAT.md
+// use it.
 //
-// FieldsOf<T>::visit(visitor, object...) calls the visitor for each field in the order of schema/linformer.fbs, where
-// field i lies at entry i of the table's vtable. It takes any number of objects of one type, whose members are passed
-// side by side. A field that is absent from a file has the default of description.h, which is the schema's
-// (tests/format compares all of this with the binary schema). To add a field: a member in description.h with what it
-// means, a field in the schema, one line here.
+// FieldsOf<T>::visit(visitor, object...) calls the visitor for each field, in the order of schema/linformer.fbs: field
+// i lies at entry i of the table's vtable. It takes any number of objects of type T, and passes the same member of all
+// of them to one call of the visitor. A field that is absent from a file has its default of description.h, which equals
+// the schema's default (tests/format compares all of this with the binary schema). To add a field, add a member with a
+// comment to description.h, a field to the schema and a line to this file.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +19,12 @@ namespace LINFORMER_NAMESPACE {
 
 struct Field {
   const char* name;
-  uint32_t limit = 0;  // of a list's entries; views into the file have none
+  uint32_t limit = 0;  // The most entries of a list. Views into the file have no limit.
 
   constexpr Field at_most(uint32_t entries) const { return {name, entries}; }
 };
 
-// `table` is the schema's name, `label` the word for it in error sentences.
+// The fields of the table T. `table` is the table's name in the schema, `label` its name in errors.
 template <class T>
 struct FieldsOf;
 
@@ -32,9 +33,9 @@ concept HasFields = requires {
   FieldsOf<T>::label;
 };
 
-// What a visitor has besides operator()(field, member...); this does nothing.
+// The functions that a visitor needs besides operator()(field, member...). These do nothing.
 struct FieldVisitor {
-  // A field for the way back to the checkpoint (converter/writer/origin.h), which the runtime doesn't read.
+  // Called for a field that only the restoration of the checkpoint needs (converter/writer/origin.h), not the runtime.
   static void origin(const Field&) {}
 };
 
@@ -50,7 +51,7 @@ struct FieldVisitor {
   void FieldsOf<type>::visit(Visitor& visitor, Object&... object)
 
 #define FIELD(member, ...) visitor(Field{#member} __VA_OPT__(.) __VA_ARGS__, object.member...)
-// A table that is written where `present`, an expression of `object`, holds.
+// A table that is written only if `present`, an expression of `object`, is true.
 #define OPTIONAL(member, present, ...) \
   visitor.optional(Field{#member} __VA_OPT__(.) __VA_ARGS__, {(present)...}, object.member...)
 

@@ -12,7 +12,7 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-// "[768, 3072]"; 0 stands for a dimension that may be anything.
+// The text of a shape, such as "[768, 3072]". A dimension of 0 stands for any number, and its text is "any".
 struct ShapeText {
   char text[128];
   explicit ShapeText(std::span<const uint64_t> shape) {

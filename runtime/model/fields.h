@@ -1,4 +1,4 @@
-// What the validators share: names of fields for their sentences, and checks of a tensor that a field refers to.
+// Shared by the validators: the names of fields for errors, and checks of a tensor that a field refers to.
 #pragma once
 
 #include <cstdint>
@@ -11,46 +11,48 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// "layers[3].attention.query.weight": built on the stack, cut when absurdly long.
+// The name of a field, such as "layers[3].attention.query.weight". It lies on the stack, and is cut if it is too long.
 class FieldName {
  public:
   [[gnu::format(printf, 2, 3)]] explicit FieldName(const char* format, ...);
   const char* text() const { return text_; }
-  // Defined in fields.cc, because inlined in each place it is a kilobyte of code.
+  // Defined in fields.cc, because inlining it would add a kilobyte of code in each place.
   FieldName operator/(const char* member) const;
 
  private:
   char text_[128];
 };
 
-// corrupt_file with "<field> <sentence>: convert the checkpoint again".
+// Returns corrupt_file with the message "<field> <sentence>: convert the checkpoint again".
 [[gnu::format(printf, 2, 3)]] Status bad_field(const FieldName& field, const char* format, ...);
 
-// Checks of references into `tensors`, which were themselves validated before.
+// Checks fields that refer to tensors. The tensors themselves must have been validated before. The functions that
+// return a Status return an error that names the field if the tensor isn't as described.
 class TensorFields {
  public:
   explicit TensorFields(std::span<const TensorDescription> tensors) : tensors_(tensors) {}
 
-  // The index is inside the table.
+  // The index names a tensor.
   Status reference(const FieldName& field, TensorIndex index) const;
-  // f32, row_major and of this shape: biases and norms, which the executor reads as plain floats.
+  // The tensor is f32, row_major and of this shape, as biases and norms are, which the executor reads as plain floats.
   Status floats(const FieldName& field, TensorIndex index, std::initializer_list<uint64_t> shape) const;
-  // E: the same, or padded_rows of bf16 or f16.
+  // For E: the tensor has this shape, and is f32 and row_major, or padded_rows of bf16 or f16.
   Status left(const FieldName& field, TensorIndex index, std::initializer_list<uint64_t> shape) const;
-  // A lookup table: row_major [at least one row, width] of any type. Returns the rows.
+  // For a lookup table: the tensor is row_major [at least one row, width] of any dtype. If `width` is 0, any width is
+  // allowed. Sets *rows.
   Status table(const FieldName& field, TensorIndex index, uint64_t width, uint64_t* rows) const;
-  // panel16 [out, in] of any type, and its optional f32 [out] bias. Any number of outputs when *out is 0,
-  // which is then set.
+  // The weight is panel16 [out, in] of any dtype, and the optional bias is f32 [out]. If *out is 0, any number of
+  // outputs is allowed, and *out is set to it.
   Status linear(const FieldName& field, const Linear& linear, uint64_t in, uint64_t* out) const;
   Status linear(const FieldName& field, const Linear& linear, uint64_t in, uint64_t out) const {
     return this->linear(field, linear, in, &out);
   }
   Status norm(const FieldName& field, const Norm& norm, uint64_t width) const;
-  // Neither weight nor bias.
+  // Neither weight nor bias are present. `reason` completes the error's "must be absent: it ...".
   static Status nothing(const FieldName& field, const Linear& linear, const char* reason);
   static Status nothing(const FieldName& field, const Norm& norm, const char* reason);
 
-  // False where the index is outside the table.
+  // Returns whether the tensor has one dimension of `count` elements. Returns false if the index names no tensor.
   bool has_elements(TensorIndex index, uint64_t count) const {
     const bool inside = index >= 0 && static_cast<size_t>(index) < tensors_.size();
     return inside && (*this)[index].shape.size() == 1 && (*this)[index].shape[0] == count;

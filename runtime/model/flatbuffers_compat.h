@@ -1,7 +1,7 @@
-// The one place that knows which flatbuffers this is: 2.0.8 (Debian 12) or 23 and later.
+// The only header that depends on the version of flatbuffers: 2.0.8 (Debian 12), or 23 and later.
 //
-// Every file that touches generated code includes this header first, so that the library's assertions, which would
-// end the process, are off in the same way everywhere: what they guard is checked by the Verifier and by our own code.
+// Every file that uses generated code includes this header first. It turns off the library's assertions everywhere,
+// since they would end the process. The Verifier and the code of the runtime check what the assertions check.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@
 
 #include "linformer/version.h"
 
-// The generated code moves into this version's namespace, which the schema itself says nothing of: two versions in one
-// process must not share each other's inline verifiers.
+// Moves the generated code into the namespace of this version, which the schema doesn't name. If two versions are in
+// one process, they must not share each other's inline verifiers.
 #define LINFORMER_JOIN_(a, b) a##_##b
 #define LINFORMER_JOIN(a, b) LINFORMER_JOIN_(a, b)
 #define schema LINFORMER_JOIN(schema, LINFORMER_VERSION_NAMESPACE)
@@ -37,7 +37,8 @@ namespace LINFORMER_NAMESPACE {
 
 namespace schema = generated;
 
-// Depth and table count are the limits that matter: sizes are bounded by the buffer, which is below 2 GiB.
+// Returns whether the structure of the metadata is valid. Only the depth and the number of tables need limits: sizes
+// are bounded by the buffer, which is smaller than 2 GiB.
 inline bool verify_metadata(const uint8_t* bytes, size_t size, uint32_t max_depth, uint32_t max_tables) {
   flatbuffers::Verifier::Options options;
   options.max_depth = max_depth;

@@ -1,4 +1,4 @@
-// What a model's users may ask of it.
+// The functions of Model that copy parts of its description into the structs of linformer/model_info.h.
 #include <algorithm>
 
 #include "base/description.h"
@@ -13,18 +13,18 @@ std::string_view view(const String& text) { return {text.c_str(), text.size()}; 
 
 constexpr std::string_view nothing = "";
 
-// The element of a list at an index that may lie outside; null there.
+// Returns the element of a list at an index; null if the index is out of range.
 template <class T>
 const T* at(const Array<T>& list, int64_t index) {
   return index >= 0 && static_cast<uint64_t>(index) < list.size() ? &list[static_cast<size_t>(index)] : nullptr;
 }
 
-// Extents of a tensor that the description names, which validation has found to be there.
+// Returns a dimension of a tensor that the description names. Validation has checked that it exists.
 int64_t extent(const ModelDescription& description, TensorIndex tensor, size_t axis) {
   return static_cast<int64_t>(description.tensors[static_cast<size_t>(tensor)].shape[axis]);
 }
 
-// 0 for a linear that is absent.
+// Returns the number of outputs of a linear layer; 0 if it is absent.
 int64_t outputs(const ModelDescription& description, const Linear& linear) {
   return linear.present() ? extent(description, linear.weight, 0) : 0;
 }
@@ -215,7 +215,7 @@ TokenizerInfo Model::tokenizer() const {
   TokenizerInfo info;
   info.kind = t.kind;
   info.tokens = t.token_offsets.empty() ? 0 : static_cast<int64_t>(t.token_offsets.size()) - 1;
-  info.merges = static_cast<int64_t>(t.merges.size()) / 3;  // two tokens and what they become
+  info.merges = static_cast<int64_t>(t.merges.size()) / 3;  // Each merge has two tokens and their result.
   info.added_tokens = static_cast<int64_t>(t.added_tokens.size());
   info.unk_id = t.unk;
   info.bos_id = t.bos;

@@ -16,7 +16,8 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-// Between tensors: less than 64 bytes each, so one page of each tensor's end is touched and no more.
+// Checks that the padding between tensors is zero. It is less than 64 bytes after each tensor, so only the last page of
+// each tensor is read.
 Status check_padding(const ModelDescription& description, std::span<const std::byte> segment) {
   for (size_t i = 0; i + 1 < description.tensors.size(); ++i) {
     const TensorDescription& tensor = description.tensors[i];
@@ -32,7 +33,7 @@ Status check_padding(const ModelDescription& description, std::span<const std::b
   return {};
 }
 
-// The end of a path says more than its beginning.
+// Puts the path before a message. Of a long path it keeps the end, which names the file.
 Status with_path(const char* path, const Status& status) {
   constexpr size_t shown = 120;
   const size_t length = std::strlen(path);
@@ -42,7 +43,8 @@ Status with_path(const char* path, const Status& status) {
 
 }  // namespace
 
-// A model's bytes: in pages of its own or of a file, or the caller's.
+// A model's bytes and description. The bytes lie in memory of the model, in the pages of a mapped file, or in memory of
+// the caller.
 struct Model::Storage {
   explicit Storage(FileBytes pages) : owned(std::move(pages)), bytes(owned.bytes()) {}
   Storage(std::span<const std::byte> memory, ReleaseBytes done, void* argument)

@@ -28,9 +28,9 @@ class Reading {
   }
   bool no_memory() { return fail(Status::error(Code::out_of_memory, "no memory for the model's description")); }
 
-  // Counts what is allocated, before it is.
+  // Subtracts memory from the budget before it is allocated.
   bool take(uint64_t count, uint64_t size_each) {
-    // Both are below 2^32: counts come from flatbuffers vectors.
+    // Both factors are below 2^32, since counts come from flatbuffers vectors. So the product doesn't overflow.
     if (count * size_each > left_) {
       return fail(Status::error(Code::corrupt_file,
                                 "the description needs far more memory than the file has bytes: convert the checkpoint "
@@ -51,7 +51,7 @@ bool read_table(const flatbuffers::Table& in, Reading* reading, T* out);
 // Visits the fields of one table of the file.
 class TableReader {
  public:
-  // `label` names the table in sentences.
+  // `label` names the table in errors.
   TableReader(const flatbuffers::Table& in, const char* label, Reading* reading)
       : in_(in), label_(label), reading_(*reading) {}
 
@@ -75,7 +75,8 @@ class TableReader {
   void origin(const Field&) { next(); }
 
  private:
-  // Entries of a vtable are 2 bytes, after its own size and the table's.
+  // Returns the place of the next field in the vtable. Its entries have 2 bytes and come after the sizes of the vtable
+  // and of the table, which also have 2 bytes each.
   flatbuffers::voffset_t next() { return static_cast<flatbuffers::voffset_t>(4 + 2 * count_++); }
 
   template <class T>
@@ -85,7 +86,8 @@ class TableReader {
 
   FieldName name(const Field& field) const { return FieldName("%s %s", label_, field.name); }
 
-  // Not templates: each type of entry and each enumeration would have a copy.
+  // allow(), read_enum() and misaligned() are no templates, since each type of entry and each enumeration would need a
+  // copy of their code.
   bool allow(const Field& field, uint64_t count, size_t size_each) {
     if (count > field.limit) {
       return reading_.fail(
@@ -115,7 +117,7 @@ class TableReader {
     return allow(field, count, sizeof(T)) && (out->try_resize(count) || reading_.no_memory());
   }
 
-  // Enums and tables.
+  // Reads an enumerator or a table.
   template <class T>
   bool read(const Field& field, flatbuffers::voffset_t at, T* out) {
     if constexpr (std::is_enum_v<T>) {
@@ -146,7 +148,7 @@ class TableReader {
         if (!read_table(*tables->Get(i), &reading_, &(*out)[i])) return false;
       }
     } else {
-      // A copy by bytes: the verifier checks that elements lie inside, but not that they are aligned.
+      // Copies bytes, because the verifier checks that the elements lie inside the buffer, but not their alignment.
       const auto* numbers = pointer<flatbuffers::Vector<T>>(at);
       if (numbers == nullptr) return true;
       if (!resize(field, numbers->size(), out)) return false;
@@ -158,7 +160,7 @@ class TableReader {
   template <class T>
   bool read(const Field& field, flatbuffers::voffset_t at, std::span<const T>* out) {
     const auto* numbers = pointer<flatbuffers::Vector<T>>(at);
-    if (numbers == nullptr || numbers->size() == 0) return true;  // writers don't align an empty vector
+    if (numbers == nullptr || numbers->size() == 0) return true;  // Writers don't align an empty vector.
     if (reinterpret_cast<uintptr_t>(numbers->Data()) % alignof(T) != 0) return misaligned(field, alignof(T));
     *out = {reinterpret_cast<const T*>(numbers->Data()), numbers->size()};
     return true;
@@ -168,10 +170,10 @@ class TableReader {
   const char* label_;
   Reading& reading_;
   bool ok_ = true;
-  unsigned count_ = 0;  // of the fields visited
+  unsigned count_ = 0;  // The number of fields visited.
 };
 
-// What a table says by being there.
+// Called when a table of the file has been read. Sets the member, if there is one, that says that the table is present.
 template <class T>
 void complete(T*) {}
 
@@ -189,8 +191,8 @@ bool read_table(const flatbuffers::Table& in, Reading* reading, T* out) {
 
 Status read_description(std::span<const std::byte> metadata, uint64_t file_bytes, ModelDescription* description) {
   const auto* bytes = reinterpret_cast<const uint8_t*>(metadata.data());
-  // A table and the reference to it take at least 8 bytes, so a file that needs more visits than this names tables
-  // again and again to make verification slow.
+  // A table and the reference to it take at least 8 bytes. So if a file has more tables to visit than this, it refers
+  // to the same tables again and again to make verification slow.
   const uint64_t tables = metadata.size() / 8;
   if (metadata.size() > max_metadata_bytes ||
       !verify_metadata(bytes, metadata.size(), max_metadata_depth, static_cast<uint32_t>(tables))) {

@@ -7,7 +7,7 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-// Bytes of the sequence that begins at text[i], 0 when it is malformed.
+// Returns the length of the UTF-8 sequence that begins at text[i]; 0 if it is malformed.
 size_t sequence_length(std::string_view text, size_t i) {
   const auto at = [&](size_t k) -> unsigned {
     return i + k < text.size() ? static_cast<unsigned char>(text[i + k]) : 0;
@@ -47,7 +47,7 @@ bool is_printable_name(std::string_view text) {
   for (size_t i = 0; i < text.size(); ++i) {
     const unsigned char byte = static_cast<unsigned char>(text[i]);
     if (byte < 0x20 || byte == 0x7f) return false;
-    // U+0080 to U+009F, the C1 controls: a terminal may obey them too.
+    // U+0080 to U+009F are control characters (C1), which a terminal may obey too.
     if (byte == 0xc2 && static_cast<unsigned char>(text[i + 1]) < 0xa0) return false;
   }
   return true;

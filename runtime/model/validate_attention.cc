@@ -15,14 +15,15 @@ bool is_windowed(const Projection& p) {
          p.kind == ProjectionKind::max_pool;
 }
 
-// Convolution and pooling: k windows fit into N. They act on the heads' keys and values.
+// Checks a convolution or pooling: exactly k windows must fit into N, and the projection must act on the keys and
+// values of heads.
 Status check_window(const FieldName& field, const Projection& projection, uint32_t max_tokens) {
   if (projection.kernel == 0 || projection.kernel > max_tokens || projection.stride == 0) {
     return bad_field(field, "has kernel %" PRIu32 " and stride %" PRIu32 " for %" PRIu32 " tokens", projection.kernel,
                      projection.stride, max_tokens);
   }
   if (projection.order != ProjectionOrder::after_linear) {
-    return bad_field(field / "order", "is before_linear, but windows are taken of keys and values");
+    return bad_field(field / "order", "is before_linear, but convolution and pooling act on keys and values");
   }
   const uint32_t windows = (max_tokens - projection.kernel) / projection.stride + 1;
   if (projection.k != windows) {
@@ -38,19 +39,21 @@ Status check_no_window(const FieldName& field, const Projection& projection) {
                    projection.kernel, projection.stride);
 }
 
-// What is added behind E would be scaled too.
+// Checks length_scale, which multiplies compressed rows. A projection that has it can't have a bias, because the factor
+// would multiply the bias too.
 Status check_length_scale(const FieldName& field, const Projection& projection) {
   if (projection.length_scale == LengthScale::none) return {};
   const FieldName scale = field / "length_scale";
   if (projection.kind != ProjectionKind::linear) return bad_field(scale, "belongs to a projection that is not linear");
   if (projection.order != ProjectionOrder::after_linear) {
-    return bad_field(scale, "scales keys that are compressed before they are made");
+    return bad_field(scale, "needs a projection of the order after_linear");
   }
   if (projection.bias != absent) return bad_field(scale, "belongs to a projection with a bias");
   return {};
 }
 
-// A product k x n of checked values fits into 64 bits: both are at most max_dimension.
+// Checks that the span is at most N, and 0 if the projection isn't linear. A product of k and the length of a text
+// can't overflow 64 bits, because both are at most max_dimension.
 Status check_span(const FieldName& field, const Projection& projection, uint32_t max_tokens) {
   const uint32_t most = projection.kind == ProjectionKind::linear ? max_tokens : 0;
   if (projection.span <= most) return {};
@@ -112,7 +115,8 @@ Status check_projection_list(const FieldName& field, const Array<uint32_t>& list
   return {};
 }
 
-// K and V of a head have equally many rows at every length, and a convolution fits the head.
+// Checks that keys and values of a head have equally many rows at every length, and that the channels of a convolution
+// are those of a head.
 Status check_pair(const FieldName& field, const Projection& key, const Projection& value, uint32_t head_dim,
                   const TensorFields& tensors) {
   const bool full = key.kind == ProjectionKind::none;
@@ -120,8 +124,8 @@ Status check_pair(const FieldName& field, const Projection& key, const Projectio
     return bad_field(field, "compresses keys to %" PRIu32 " rows and values to %" PRIu32, key.k, value.k);
   }
   if ((is_windowed(key) || is_windowed(value)) && (key.kernel != value.kernel || key.stride != value.stride)) {
-    return bad_field(field, "takes keys in other windows than values (kernel %" PRIu32 " and %" PRIu32 ")", key.kernel,
-                     value.kernel);
+    return bad_field(field, "has other windows for keys than for values (kernel %" PRIu32 " and %" PRIu32 ")",
+                     key.kernel, value.kernel);
   }
   for (const Projection* projection : {&key, &value}) {
     if (projection->kind != ProjectionKind::convolution) continue;
@@ -133,25 +137,28 @@ Status check_pair(const FieldName& field, const Projection& key, const Projectio
   return {};
 }
 
-// Masks that zero rows of K and V, or leave them out of the softmax, need rows to act on.
+// A mask can exclude rows from the softmax only in full attention, and can set rows of K and V to zero only if K and V
+// have a row for each position before they are compressed.
 Status check_row_mask(const FieldName& field, const AttentionDescription& attention, const Projection& projection) {
   if (attention.row_mask == RowMask::excluded && projection.kind != ProjectionKind::none) {
     return bad_field(field / "row_mask", "excludes rows, which full attention alone can do");
   }
   if (attention.row_mask == RowMask::zeroed && projection.kind == ProjectionKind::linear &&
       projection.order == ProjectionOrder::before_linear) {
-    return bad_field(field / "row_mask", "zeroes rows of keys that are compressed before they are made");
+    return bad_field(field / "row_mask",
+                     "zeroes rows of keys, but keys are computed from compressed rows (order before_linear)");
   }
   return {};
 }
 
-// A length counts every row.
+// Refuses a mask beside a length_scale, which counts every row.
 Status check_counted_rows(const FieldName& field, const AttentionDescription& attention, const Projection& projection) {
   if (attention.row_mask == RowMask::none || projection.length_scale == LengthScale::none) return {};
   return bad_field(field / "row_mask", "masks rows that a projection's length_scale counts");
 }
 
-// Queries and keys can be turned where both have positions of their own and are not yet compressed.
+// Checks rotary positions. Queries and keys can be rotated only if both have positions of the layer's own rows, and
+// before keys are compressed.
 Status check_rotary(const FieldName& field, const EncoderDescription& encoder, const AttentionDescription& attention) {
   const float scale = attention.rotary_scale;
   if (!std::isfinite(scale) || scale <= 0) {
@@ -159,29 +166,30 @@ Status check_rotary(const FieldName& field, const EncoderDescription& encoder, c
   }
   if (attention.rotary_base == 0) {
     if (scale == 1) return {};
-    return bad_field(field / "rotary_scale", "scales positions, but nothing is turned by them");
+    return bad_field(field / "rotary_scale", "scales positions, but nothing is rotated by them (rotary_base is 0)");
   }
   const FieldName rotary = field / "rotary_base";
   if (!std::isfinite(attention.rotary_base) || attention.rotary_base < 0) {
     return bad_field(rotary, "is %g, 0 or a positive number is needed", static_cast<double>(attention.rotary_base));
   }
   if (attention.head_dim % 2 != 0) {
-    return bad_field(rotary, "turns pairs of channels, but head_dim is %" PRIu32, attention.head_dim);
+    return bad_field(rotary, "rotates pairs of channels, but head_dim is %" PRIu32, attention.head_dim);
   }
   if (attention.key_source != KeySource::own) {
-    return bad_field(rotary, "turns keys by their positions, but they are not of the layer's own rows");
+    return bad_field(rotary, "rotates keys by their positions, but they are not keys of the layer's own rows");
   }
-  if (attention.value_is_key) return bad_field(rotary, "turns keys and not values, but values are the keys");
+  if (attention.value_is_key) return bad_field(rotary, "rotates keys and not values, but values are the keys");
   for (uint32_t index : attention.key_projections) {
     const Projection& projection = encoder.projections[index];
     if (projection.kind == ProjectionKind::linear && projection.order == ProjectionOrder::before_linear) {
-      return bad_field(rotary, "turns keys that are compressed before they are made");
+      return bad_field(rotary, "rotates keys, but keys are computed from compressed rows (order before_linear)");
     }
   }
   return {};
 }
 
-// Queries and keys are normed by heads, or all channels at once; keys where they are not yet compressed.
+// Checks the norms of queries and keys. A norm acts on each head by itself or on all channels at once, and on keys
+// before they are compressed.
 Status check_norms(const FieldName& field, const EncoderDescription& encoder, const AttentionDescription& attention,
                    const TensorFields& tensors) {
   const auto check = [&](const char* member, const Norm& norm, uint32_t heads) -> Status {
@@ -198,7 +206,7 @@ Status check_norms(const FieldName& field, const EncoderDescription& encoder, co
   for (uint32_t index : attention.key_projections) {
     const Projection& projection = encoder.projections[index];
     if (projection.kind == ProjectionKind::linear && projection.order == ProjectionOrder::before_linear) {
-      return bad_field(key, "changes keys that are compressed before they are made");
+      return bad_field(key, "acts on keys, but keys are computed from compressed rows (order before_linear)");
     }
   }
   return {};
@@ -212,13 +220,13 @@ Status check_window_beside(const FieldName& field, const EncoderDescription& enc
   if (attention.causal) return bad_field(window, "is beside compressed keys, which a causal layer can't have");
   const Projection* first = nullptr;
   for (const Array<uint32_t>* list : {&attention.key_projections, &attention.value_projections}) {
-    if (list->empty()) continue;  // values are the keys
+    if (list->empty()) continue;  // The values are the keys.
     const Projection& projection = encoder.projections[list->front()];
     if (list->size() > 1 || projection.kind != ProjectionKind::linear) {
-      return bad_field(window, "is beside compressed keys, which one linear projection for all heads has to make");
+      return bad_field(window, "is beside compressed keys, which need one linear projection for all heads");
     }
     if (projection.order != ProjectionOrder::after_linear || projection.length_scale != LengthScale::none) {
-      return bad_field(window, "is beside compressed keys, which have to be projections of the keys that it shows");
+      return bad_field(window, "is beside compressed keys, which need the order after_linear and no length_scale");
     }
     if (first != nullptr && first->span != projection.span) {
       return bad_field(window, "is beside keys and values that are compressed with different spans");
@@ -246,8 +254,9 @@ Status check_needs_window(const FieldName& field, const EncoderDescription& enco
   return {};
 }
 
-// A window and a position bias go by distances between rows, so they need keys of the layer's own rows. A position bias
-// is added to the scores of keys that are not compressed, so a layer with compressed keys needs a window to have one.
+// Checks a window and a position bias. Both depend on distances between rows, so they need keys of the layer's own
+// rows. A position bias is added only to the scores of uncompressed keys, so a layer with compressed keys can have one
+// only beside a window.
 Status check_distances(const FieldName& field, const EncoderDescription& encoder, const AttentionDescription& attention,
                        const TensorFields& tensors) {
   LINFORMER_TRY(check_needs_window(field, encoder, attention));
@@ -255,13 +264,13 @@ Status check_distances(const FieldName& field, const EncoderDescription& encoder
   if (attention.window == 0 && !biased) return {};
   const FieldName first = field / (biased ? "position_bias" : "window");
   if (attention.key_source != KeySource::own) {
-    return bad_field(first, "goes by distances between rows, but keys are not of the layer's own rows");
+    return bad_field(first, "depends on distances between rows, but keys are not those of the layer's own rows");
   }
   const bool compressed =
       std::any_of(attention.key_projections.begin(), attention.key_projections.end(),
                   [&](uint32_t index) { return encoder.projections[index].kind != ProjectionKind::none; });
   if (compressed && attention.window == 0) {
-    return bad_field(first, "goes by distances between rows, but keys are compressed and the layer has no window");
+    return bad_field(first, "depends on distances between rows, but keys are compressed and the layer has no window");
   }
   if (compressed) LINFORMER_TRY(check_window_beside(field, encoder, attention));
   if (!biased) return {};
@@ -291,7 +300,7 @@ Status check_projections_of(const FieldName& field, const EncoderDescription& en
   const Array<Projection>& projections = encoder.projections;
   LINFORMER_TRY(
       check_projection_list(field / "key_projections", attention.key_projections, attention.heads, projections.size()));
-  // V = K: the values' list has nothing to say of its own.
+  // If V = K, the list of the values' projections may be empty, because it would equal that of the keys.
   if (attention.value_is_key && attention.value_projections.empty()) {
     for (uint32_t index : attention.key_projections) {
       LINFORMER_TRY(check_pair(field, projections[index], projections[index], attention.head_dim, tensors));
@@ -324,7 +333,7 @@ Status check_outer_norm(const FieldName& field, const EncoderDescription& encode
   if (!layer.outer_norm.present()) return {};
   const AttentionDescription& attention = layer.attention;
   if (encoder.norm_placement != NormPlacement::post || encoder.residual != ResidualKind::standard) {
-    return bad_field(field, "needs norms behind each half of a layer, and what they add");
+    return bad_field(field, "needs the norm placement post and the standard residual");
   }
   if (layer.attention_resample.present() || !attention.output.present() || attention.output_second.present()) {
     return bad_field(field, "needs an attention with one output projection that keeps the width");
@@ -410,7 +419,7 @@ Status validate_attention(const EncoderDescription& encoder, const TensorFields&
     output_width = out;
   }
   if (attention.output_second.present() && !attention.output.present()) {
-    return bad_field(field / "output_second", "is there without output");
+    return bad_field(field / "output_second", "is present without output");
   }
 
   const FieldName resample("layers[%zu].attention_resample", layer);

@@ -27,7 +27,7 @@ Status check_positions(const EncoderDescription& encoder, const TensorFields& te
       return bad_field(FieldName("embedding.position_base"), "is %g, a positive number is needed",
                        static_cast<double>(embedding.position_base));
     }
-    // Positions are exact as floats below 2^24.
+    // Positions of at most 2^24 are exact as floats.
     if (embedding.position_offset > max_dimension || embedding.pad_position > max_dimension) {
       return bad_field(FieldName("embedding.position_offset"),
                        "is %" PRIu32 " (pad_position %" PRIu32 "), at most %" PRIu32 " is possible",
@@ -72,7 +72,7 @@ Status check_tokens(const EncoderDescription& encoder, const TensorFields& tenso
   return {};
 }
 
-// `width`: of the rows that positions are added to.
+// Sets *width to the width of the rows that positions are added to.
 Status check_vectors(const EncoderDescription& encoder, const TensorFields& tensors, uint64_t* width) {
   const EmbeddingDescription& embedding = encoder.embedding;
   const VectorInput& vectors = embedding.vectors;

@@ -47,7 +47,8 @@ Status check_feed_forward(const EncoderDescription& encoder, const TensorFields&
   return {};
 }
 
-// What would act on the rows of an encoder without layers, which are read from the token embedding where it lies.
+// Checks an encoder without layers. Its rows are read from the token embedding in place, so nothing in the description
+// may change them.
 Status check_gather(const EncoderDescription& encoder) {
   const EmbeddingDescription& embedding = encoder.embedding;
   const bool acts = embedding.position_kind != PositionKind::none || embedding.token_types != absent ||
@@ -57,7 +58,7 @@ Status check_gather(const EncoderDescription& encoder) {
                     encoder.residual == ResidualKind::reversible;
   if (embedding.tokens != absent && !acts) return {};
   return bad_field(FieldName("layers"),
-                   "has 0 entries, which takes a token embedding alone, with nothing done to its rows");
+                   "has 0 entries, which is possible only for a token embedding whose rows nothing changes");
 }
 
 Status check_encoder_states(const EncoderDescription& encoder) {
@@ -104,7 +105,7 @@ Status validate_encoder(const EncoderDescription& encoder, const TensorFields& t
     if (encoder.residual == ResidualKind::reversible &&
         (width != encoder.d_model || between != encoder.d_model || !encoder.layers[i].ffn_in.present() ||
          encoder.norm_placement != NormPlacement::pre)) {
-      return bad_field(FieldName("layers[%zu]", i), "can't be reversible: that takes pre-norm, an ffn and one width");
+      return bad_field(FieldName("layers[%zu]", i), "can't be reversible: this needs pre-norm, an ffn and one width");
     }
   }
   if (width != encoder.d_model) {

@@ -8,12 +8,13 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-// The encoder whose rows the heads read.
+// Returns the encoder or decoder whose rows the heads read.
 const EncoderDescription& last_encoder(const ModelDescription& model) {
   return model.has_decoder() ? model.decoder : model.encoder;
 }
 
-// [vocab_size, width]: panel16 as any Linear, or the token embedding named again.
+// Checks mlm.output, whose weight is [vocab_size, width]: in panel16 as the weight of any Linear, or the token
+// embedding itself.
 Status check_vocabulary_output(const ModelDescription& model, const TensorFields& tensors, uint64_t width) {
   const Linear& output = model.mlm.output;
   const uint32_t vocab_size = last_encoder(model).vocab_size;
@@ -49,7 +50,7 @@ Status check_masked_lm(const ModelDescription& model, const TensorFields& tensor
   return check_vocabulary_output(model, tensors, width);
 }
 
-// What the kind asks of the number of outputs.
+// Checks the number of outputs and score_activation against the head's kind.
 Status check_kind(const FieldName& field, const ClassificationHead& head, uint64_t outputs) {
   if (head.kind == HeadKind::single_label && outputs == 1) {
     return bad_field(field / "kind", "is single_label, but there is one output, whose softmax is always 1");
@@ -58,7 +59,7 @@ Status check_kind(const FieldName& field, const ClassificationHead& head, uint64
     return bad_field(field / "kind", "is score, which has one output, but there are %" PRIu64, outputs);
   }
   if (head.kind != HeadKind::score && head.score_activation != Activation::none) {
-    return bad_field(field / "score_activation", "acts on no score");
+    return bad_field(field / "score_activation", "is set, but the head's kind is not score");
   }
   return {};
 }
@@ -70,7 +71,8 @@ Status check_classification_head(const ModelDescription& model, const TensorFiel
   }
   for (size_t other = 0; other < index; ++other) {
     if (model.heads[other].name == head.name) {
-      return bad_field(FieldName("heads[%zu].name", index), "is that of head %zu (%.80s)", other, head.name.c_str());
+      return bad_field(FieldName("heads[%zu].name", index), "is the name of head %zu too (%.80s)", other,
+                       head.name.c_str());
     }
   }
   const FieldName field("heads[%zu] (%.60s)", index, head.name.c_str());
@@ -127,7 +129,7 @@ Status check_prompts(const SentenceEmbedding& embedding) {
     }
     for (size_t other = 0; other < i; ++other) {
       if (prompts[other].name != prompts[i].name) continue;
-      return bad_field(field / "name", "is that of prompt %zu (%.80s)", other, prompts[other].name.c_str());
+      return bad_field(field / "name", "is the name of prompt %zu too (%.80s)", other, prompts[other].name.c_str());
     }
   }
   if (embedding.default_prompt < -1 || embedding.default_prompt >= static_cast<int64_t>(prompts.size())) {
@@ -148,7 +150,7 @@ Status check_sentence_embedding(const ModelDescription& model, const TensorField
   uint64_t width = output_width(last_encoder(model), tensors);
   if (!embedding.dense.present()) {
     if (embedding.activation != Activation::none)
-      return bad_field(FieldName("embedding.activation"), "acts on no dense");
+      return bad_field(FieldName("embedding.activation"), "is set, but there is no dense");
     LINFORMER_TRY(TensorFields::nothing(dense, embedding.dense, "has no weight"));
   } else {
     uint64_t outputs = 0;

@@ -86,7 +86,7 @@ Status validate_tensors(const ModelDescription& model, uint64_t segment_bytes) {
     if (bytes != tensor.bytes) {
       return bad_field(field, "claims %" PRIu64 " bytes, its shape and type need %" PRIu64, tensor.bytes, bytes);
     }
-    // A running sum leaves neither overlaps nor holes in which other data could hide.
+    // Each tensor begins where the one before ends, so there are neither overlaps nor holes that could hide other data.
     if (tensor.offset != expected_offset) {
       return bad_field(field, "begins at byte %" PRIu64 " of the segment instead of %" PRIu64, tensor.offset,
                        expected_offset);

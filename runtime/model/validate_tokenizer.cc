@@ -48,7 +48,7 @@ Status check_offsets(const TokenizerDescription& t) {
 }
 
 Status check_token_text(const TokenizerDescription& t) {
-  if (t.kind == TokenizerKind::byte_bpe) return {};  // raw bytes
+  if (t.kind == TokenizerKind::byte_bpe) return {};  // Its tokens are raw bytes.
   for (size_t i = 0; i + 1 < t.token_offsets.size(); ++i) {
     const std::string_view token(t.token_bytes.data() + t.token_offsets[i],
                                  t.token_offsets[i + 1] - t.token_offsets[i]);
@@ -74,7 +74,8 @@ Status check_ids(const TokenizerDescription& t, size_t tokens, uint32_t vocab_si
   return {};
 }
 
-// The lengths must add up: the encoder's offsets are sums of them.
+// Checks the merges. The lengths of the two tokens must add up to the length of the result, because the tokenizer
+// computes offsets from lengths.
 Status check_merges(const TokenizerDescription& t, size_t tokens) {
   const FieldName field("tokenizer.merges");
   if (!is_bpe(t) && !t.merges.empty()) {
@@ -112,7 +113,7 @@ Status check_rules(const TokenizerDescription& t, size_t tokens) {
   const TokenizerRules& u = t.rules;
   const bool bare = u.steps.empty() && u.splits.empty() && u.charsmap.empty() && u.token_uses.empty();
   if ((t.kind == TokenizerKind::wordpiece && !bare) || (t.kind != TokenizerKind::unigram && !u.exact_scores.empty())) {
-    return bad_field(FieldName("tokenizer.rules"), "has data, but the kind is another");
+    return bad_field(FieldName("tokenizer.rules"), "has data that the tokenizer's kind doesn't use");
   }
   if (!u.token_uses.empty() && u.token_uses.size() != tokens) {
     return bad_field(FieldName("tokenizer.rules.token_uses"), "has %zu entries for %zu tokens", u.token_uses.size(),
@@ -133,14 +134,14 @@ Status check_rules(const TokenizerDescription& t, size_t tokens) {
   for (size_t i = 0; i < u.splits.size(); ++i) {
     const String& pattern = u.splits[i].pattern;
     if (pattern.size() <= max_name_bytes && is_utf8(pattern)) continue;
-    return bad_field(FieldName("tokenizer.rules.splits[%zu]", i), "has a text of %zu bytes or not in UTF-8",
-                     pattern.size());
+    return bad_field(FieldName("tokenizer.rules.splits[%zu]", i),
+                     "has a text of %zu bytes that is too long or not UTF-8", pattern.size());
   }
   for (size_t i = 0; i < u.steps.size(); ++i) {
     for (const String* text : {&u.steps[i].pattern, &u.steps[i].content}) {
       if (text->size() <= max_name_bytes && is_utf8(*text)) continue;
-      return bad_field(FieldName("tokenizer.rules.steps[%zu]", i), "has a text of %zu bytes or not in UTF-8",
-                       text->size());
+      return bad_field(FieldName("tokenizer.rules.steps[%zu]", i),
+                       "has a text of %zu bytes that is too long or not UTF-8", text->size());
     }
   }
   return {};
@@ -155,7 +156,7 @@ Status check_added_tokens(const TokenizerDescription& t, uint32_t vocab_size) {
     const AddedToken& token = t.added_tokens[i];
     const FieldName field("tokenizer.added_tokens[%zu]", i);
     if (token.content.empty() || token.content.size() > max_name_bytes || !is_utf8(token.content)) {
-      return bad_field(field / "content", "has %zu bytes or is not UTF-8", token.content.size());
+      return bad_field(field / "content", "is empty, too long (%zu bytes) or not UTF-8", token.content.size());
     }
     if (token.id < 0 || token.id >= static_cast<int64_t>(vocab_size)) {
       return bad_field(field / "id", "is %" PRId32 ", 0 to %" PRIu32 " are possible", token.id, vocab_size - 1);
@@ -164,7 +165,8 @@ Status check_added_tokens(const TokenizerDescription& t, uint32_t vocab_size) {
   return {};
 }
 
-// Ids and each placeholder that is `expected` exactly once.
+// Checks a template: it consists of ids and of the placeholder of the first text, and of the second if `pair` is true.
+// Each placeholder occurs exactly once.
 Status check_template(const char* name, const Array<int32_t>& entries, bool pair, uint32_t vocab_size) {
   if (entries.empty()) return {};
   const FieldName field("tokenizer.%s", name);
@@ -209,7 +211,7 @@ Status validate_tokenizer(const TokenizerDescription& t, uint32_t vocab_size, ui
                      t.max_word_characters, max_word_length);
   }
   if (t.continuing_prefix.size() > max_name_bytes || !is_utf8(t.continuing_prefix)) {
-    return bad_field(FieldName("tokenizer.continuing_prefix"), "has %zu bytes or is not UTF-8",
+    return bad_field(FieldName("tokenizer.continuing_prefix"), "is too long (%zu bytes) or not UTF-8",
                      t.continuing_prefix.size());
   }
   if (t.kind == TokenizerKind::none) return check_empty(t);

@@ -1,4 +1,4 @@
-// The best scores so far, as a heap whose first element is the worst of them.
+// Keeps the best scores of a stream in a heap. The first element of the heap is the worst score that is kept.
 #pragma once
 
 #include <algorithm>
@@ -9,19 +9,20 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// Of equal scores the lower index is better, so that the best ones don't depend on the order in which they come.
+// Returns whether `a` is better than `b`. If the scores are equal, the lower index is better, so that the result
+// doesn't depend on the order of the stream.
 inline bool is_better(const Scored& a, const Scored& b) {
   return a.score != b.score ? a.score > b.score : a.index < b.index;
 }
 
-// Whether a heap of at most `most` elements has a place for `given`.
+// Returns whether `given` belongs to the `most` best scores, so that the heap must take it.
 inline bool has_place(const Array<Scored>& heap, size_t most, const Scored& given) {
   if (std::isnan(given.score)) return false;
   return heap.size() < most || (most > 0 && is_better(given, heap.front()));
 }
 
-// Puts `given`, which has a place, into the heap. *dropped: the index of the one that gave way; -1: none did. False:
-// there is no memory.
+// Adds `given` to the heap. The caller has checked has_place(). If the heap is full, the worst score is removed and its
+// index is stored in *dropped; otherwise *dropped is -1. Returns false if there is no memory.
 [[nodiscard]] inline bool try_keep(Array<Scored>* heap, size_t most, const Scored& given, int64_t* dropped) {
   *dropped = -1;
   if (heap->size() == most) {

@@ -13,7 +13,7 @@ struct Classifier::State {
   explicit State(TextRunner made) : runner(std::move(made)) {}
 
   TextRunner runner;
-  Array<int64_t> classes;  // of each head
+  Array<int64_t> classes;  // The number of classes of each head.
 };
 
 Classifier::Classifier(std::unique_ptr<State> state) : state_(std::move(state)) {}

@@ -12,7 +12,7 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-// As torch.nn.functional.normalize: never divided by less than this.
+// Vectors are never divided by less than this, as in torch.nn.functional.normalize.
 constexpr double least_length = 1e-12;
 
 void divide_by_length(std::span<float> values) {
@@ -28,17 +28,17 @@ struct Embedder::State {
   explicit State(TextRunner made) : runner(std::move(made)) {}
 
   TextRunner runner;
-  bool normalize = false;      // at the end
-  bool is_normalized = false;  // the model's own vectors are
-  size_t width = 0;            // of what is kept of a vector
-  bool cut = false;            // the model's own are longer
-  Array<float> vector;         // divided
+  bool normalize = false;      // The final vectors are divided by their length.
+  bool is_normalized = false;  // The vectors of the model have length 1.
+  size_t width = 0;            // The number of floats of a vector that are kept.
+  bool cut = false;            // The vectors of the model have more than `width` floats.
+  Array<float> vector;         // A buffer for the result of finished().
 
-  // A text's vector from the runner's; valid until the next call.
+  // Cuts and normalizes a vector of the runner. The result is valid until the next call.
   std::span<const float> finished(const TextReport& report, std::span<const float> values) {
     if (values.empty()) return values;
     values = values.first(width);
-    // The mean of several windows has another length, and so has a part.
+    // A normalized vector must be divided again if it is a mean of several windows or was cut.
     if (!normalize || (is_normalized && report.windows == 1 && !cut)) return values;
     std::copy(values.begin(), values.end(), vector.begin());
     divide_by_length({vector.data(), vector.size()});
@@ -71,8 +71,9 @@ Result<Embedder> Embedder::create(std::shared_ptr<const Model> model, const Embe
     is_normalized = embedding.normalize;
     if (embedding.normalize && !normalize) {
       if (embedding.dense.present()) {
-        return Status::error(Code::invalid_argument,
-                             "this model divides by the length after a linear of its own: leave normalize unset");
+        return Status::error(
+            Code::invalid_argument,
+            "this model normalizes its vectors after a linear layer of its own: leave normalize unset");
       }
       output = Output::pooled({}, embedding.pooling);
       is_normalized = false;

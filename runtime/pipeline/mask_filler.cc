@@ -12,11 +12,12 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-constexpr size_t most_candidates = size_t{1} << 22;  // that wait to be visited, where one text has no more: 32 MiB
+// The number of candidates that wait to be visited, 32 MiB. Only a single text may have more.
+constexpr size_t most_candidates = size_t{1} << 22;
 
 Status no_memory_for_masked_tokens() { return Status::error(Code::out_of_memory, "no memory for masked tokens"); }
 
-// The mask token as it is written in a text.
+// Appends the mask token to `to`, as it is written in a text.
 Status spell_mask(const TokenizerDescription& description, const Tokenizer& tokenizer, Array<char>* to) {
   const auto& added = description.added_tokens;
   const auto own = std::find_if(added.begin(), added.end(), [&](const auto& t) { return t.id == description.mask; });
@@ -45,17 +46,17 @@ struct MaskFiller::State final : MaskedLmQueue {
   void forget() override;
   void choose(std::span<const float> logits, double sum, MaskCandidate* to);
 
-  Array<char> mask;  // as text
+  Array<char> mask;  // The mask token as it is written in a text.
   int32_t mask_id = -1;
   size_t top_k = 1;
 
   // The call in progress.
   Visit visitor = nullptr;
   void* context = nullptr;
-  Array<int32_t> ids;  // of the texts that wait
-  Array<MaskedToken> masks;
-  Array<MaskCandidate> candidates;  // top_k of each mask
-  Array<int32_t> order;             // of the vocabulary
+  Array<int32_t> ids;               // The ids of the texts that wait.
+  Array<MaskedToken> masks;         // The masks of the texts that wait.
+  Array<MaskCandidate> candidates;  // The top_k candidates of each mask.
+  Array<int32_t> order;             // A buffer for the ids of the vocabulary, which choose() sorts.
 };
 
 MaskFiller::MaskFiller(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -139,7 +140,8 @@ Status MaskFiller::State::take(size_t position, std::span<const float> logits, Q
   return {};
 }
 
-// The `top_k` largest, equal ones by id.
+// Writes the candidates of the `top_k` largest logits to `to`, best first. Equal logits are ordered by id. `sum` is the
+// logarithm of the sum of the exponentials of all logits.
 void MaskFiller::State::choose(std::span<const float> logits, double sum, MaskCandidate* to) {
   std::iota(order.begin(), order.end(), 0);
   const auto logit = [&](int32_t id) { return logits[static_cast<size_t>(id)]; };

@@ -11,13 +11,13 @@ namespace LINFORMER_NAMESPACE {
 
 struct MaskedLm::State {
   size_t vocabulary = 0, at_once = 1;
-  // Of a part.
+  // Buffers for the part of a call that is being run.
   Array<Input> inputs;
   Array<MaskPosition> positions;
   Array<float> logits;
 
-  // How many of the positions that are left the next batch takes: those of whole texts, where a text has no more than
-  // fit.
+  // Returns how many of the remaining positions belong to the next part. A part holds whole texts, unless a single text
+  // has more than `at_once` positions.
   size_t next_part(std::span<const MaskPosition> rest) const {
     if (rest.size() <= at_once) return rest.size();
     size_t count = at_once;

@@ -9,7 +9,7 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-constexpr size_t most_bad_texts = 1024;  // that wait beside a batch
+constexpr size_t most_bad_texts = 1024;  // The limit of the texts with errors that wait together with a batch.
 
 Status no_memory_for_texts() { return Status::error(Code::out_of_memory, "no memory for texts of a masked-LM head"); }
 
@@ -59,9 +59,9 @@ MaskedLmQueue::MaskedLmQueue(MaskedLmParts parts, size_t most_texts, size_t most
 
 Status MaskedLmQueue::run(const TextList& texts, const RunControl& control) {
   control_ = control;
-  control_.progress = nullptr;  // the session's own shares mean nothing here
+  control_.progress = nullptr;  // The progress of a single batch must not be reported as that of the call.
   visited_ = 0;
-  // A call that was stopped or failed may have left texts behind.
+  // An earlier call that was stopped or failed may have left texts in the queue.
   clear();
   bool wanted = true;
   for (size_t i = 0; i < texts.size() && wanted; ++i) {
@@ -77,7 +77,8 @@ Status MaskedLmQueue::run(const TextList& texts, const RunControl& control) {
   return {};
 }
 
-// Bad texts fill no batch, and must not pile up behind one either.
+// Returns whether the batch must be run. Texts with errors are not in the batch, but they wait in memory until they are
+// visited, so their number is limited too.
 bool MaskedLmQueue::is_full() const {
   const SequenceBatch& batch = parts_.batch;
   return waiting_.size() >= most_waiting_ || batch.size() >= most_texts_ ||
@@ -106,7 +107,8 @@ Status MaskedLmQueue::add(const TextInput& input, bool* wanted) {
   return waiting_.try_push(std::move(text)) ? Status() : no_memory_for_texts();
 }
 
-// What the session keeps of a sequence, and what is asked of it.
+// Copies the tokens that the session keeps to kept_ids_ and kept_types_, and lists the tokens in asked_ whose logits
+// the derived class wants.
 Status MaskedLmQueue::keep(const TextSequence& sequence) {
   kept_ids_.clear();
   kept_types_.clear();
@@ -120,7 +122,7 @@ Status MaskedLmQueue::keep(const TextSequence& sequence) {
   return {};
 }
 
-// Puts what keep() found into the batch.
+// Adds the tokens that keep() copied to the batch.
 Status MaskedLmQueue::put(const TextSequence& sequence, QueuedText* text) {
   const int64_t in_batch = static_cast<int64_t>(parts_.batch.size()), prefix = parts_.session.output_rows(0);
   LINFORMER_TRY(parts_.batch.add(kept_ids_.span(), kept_types_.span()));
@@ -129,14 +131,14 @@ Status MaskedLmQueue::put(const TextSequence& sequence, QueuedText* text) {
   for (const Asked& asked : asked_) {
     if (!positions_.try_push({in_batch, static_cast<int64_t>(asked.token) + prefix})) return no_memory_for_texts();
   }
-  // With the pads that are kept.
+  // The batch has added pads if the session keeps them, so took() gets the batch's tokens.
   return took(sequence, parts_.batch.inputs().back().tokens, text);
 }
 
 Status MaskedLmQueue::run_batch() {
   if (parts_.batch.empty()) return {};
   LINFORMER_TRY(start(positions_.size()));
-  size_t owner = 0;  // in waiting_, of the position
+  size_t owner = 0;  // The index in waiting_ of the text that has position i.
   Status failed;
   LINFORMER_TRY(parts_.masked_lm.run(
       &parts_.session, parts_.batch.inputs(), positions_.span(),

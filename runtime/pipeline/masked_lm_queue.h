@@ -1,5 +1,5 @@
-// Texts that wait for one run of a masked-LM head, and its logits at the tokens that are asked for: what MaskFiller and
-// SparseEmbedder have in common.
+// The base class of MaskFiller and SparseEmbedder. It collects texts in batches, runs them through a masked-LM head,
+// and hands out the logits at chosen tokens.
 #pragma once
 
 #include "base/array.h"
@@ -10,7 +10,7 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// What a queue runs texts with. Pads that the session strips are taken out before.
+// The objects that a queue runs texts with.
 struct MaskedLmParts {
   std::shared_ptr<const Model> model;
   Session session;
@@ -18,58 +18,62 @@ struct MaskedLmParts {
   TextReader reader;
   SequenceBatch batch;
   int32_t pad_id = -1;
-  bool strips = true;
+  bool strips = true;  // The session strips pads, so the queue removes them before the batch.
 
   int64_t max_batch() const { return session.plan().options.memory.max_batch; }
 };
 
-// A text that waits for its batch. Bad ones keep their place.
+// A text that waits until its batch has been run. Texts with errors wait too, so that all texts are visited in order.
 struct QueuedText {
   TextReport report;
-  size_t first_position = 0, positions = 0;  // of the batch's; 0: it is not in the batch
-  size_t first = 0, count = 0;               // of what the queue's owner keeps of it, in a list of his own
+  size_t first_position = 0, positions = 0;  // A range of the batch's positions. It is empty for a text with an error.
+  size_t first = 0, count = 0;               // A range of a list that the derived class keeps.
 };
 
-// Derived classes say which tokens are asked for and what is made of their logits. One call at a time.
+// A queue of texts for a masked-LM head. Derived classes choose the tokens and use their logits. Not thread-safe.
 class MaskedLmQueue {
  public:
   MaskedLmQueue(const MaskedLmQueue&) = delete;
   MaskedLmQueue& operator=(const MaskedLmQueue&) = delete;
   virtual ~MaskedLmQueue() = default;
 
-  // `masks_in_texts`: the mask is a mask in a text even where other special tokens are plain characters. Errors: those
-  // of Session, MaskedLm and TextReader; invalid_argument for a pad_to that doesn't fit the model.
+  // Creates the objects for a queue. If `masks_in_texts` is true, the mask token is recognised in texts even if other
+  // special tokens are read as plain characters. Errors: those of Session, MaskedLm and TextReader; invalid_argument
+  // for a pad_to that doesn't fit the model.
   static Result<MaskedLmParts> create_parts(std::shared_ptr<const Model> model, const TextOptions& texts,
                                             bool masks_in_texts);
 
-  // Takes the texts in their order into batches, runs these, and visits each text.
+  // Adds the texts to batches in their order, runs the batches, and visits each text.
   Status run(const TextList& texts, const RunControl& control);
 
   const MaskedLmParts& parts() const { return parts_; }
+  // Returns the largest number of texts that wait in memory at the same time.
   size_t most_waiting() const { return most_waiting_; }
 
  protected:
-  // What a token is whose logits are asked for.
+  // A token whose logits are wanted.
   struct Asked {
-    size_t in_sequence;  // its index among the tokens that the reader gave
-    size_t token;        // among those that the session keeps
+    size_t in_sequence;  // The index among the tokens that the reader returned.
+    size_t token;        // The index among the tokens that the session keeps.
   };
 
-  // Batches of at most `most_texts` texts; a text that by itself has more than `most_positions` is alone in its batch.
+  // A batch has at most `most_texts` texts and `most_positions` positions. Only a text that is alone in its batch may
+  // have more positions.
   MaskedLmQueue(MaskedLmParts parts, size_t most_texts, size_t most_positions);
 
+  // Returns whether the logits at tokens with this id are wanted.
   virtual bool asks(int32_t id) const = 0;
-  // Of a text without a token that is asked for.
+  // Sets the report of a text that has no token whose logits are wanted.
   virtual void report_none(TextReport* report) const = 0;
-  // The text is in the batch, with `ids` and the tokens asked().
+  // Called after a text was added to the batch. `ids` are its tokens in the batch; asked() lists the wanted ones.
   virtual Status took(const TextSequence& sequence, Tokens ids, QueuedText* text) = 0;
-  // Before the batch runs, which has so many positions.
+  // Called before a batch with this number of positions is run.
   virtual Status start(size_t positions) = 0;
-  // In the order of the positions.
+  // Called with the logits of each position, in order.
   virtual Status take(size_t position, std::span<const float> logits, QueuedText* text) = 0;
-  // Returns whether more texts are wanted.
+  // Called for each text in order after its batch was run. Returns whether more texts are wanted.
   virtual bool visit(size_t index, const QueuedText& text) = 0;
-  // What was kept of texts is no longer needed.
+  // Called when the texts of a batch have been visited and the derived class can release what it keeps of them.
   virtual void forget() = 0;
 
   std::span<const Asked> asked() const { return asked_.span(); }
@@ -77,13 +81,14 @@ class MaskedLmQueue {
   MaskedLmParts parts_;
 
  private:
-  // Reads a text; runs what waits before it where there is no room for both. *wanted: whether the visitor wants more.
+  // Reads a text and adds it to the batch. If there is no room for it, the waiting batch is run first. *wanted becomes
+  // false if the visitor wants no more texts.
   Status add(const TextInput& input, bool* wanted);
   Status keep(const TextSequence& sequence);
   Status put(const TextSequence& sequence, QueuedText* text);
   bool is_full() const;
   Status run_batch();
-  // Runs what waits, and visits it.
+  // Runs the batch and visits the texts that wait.
   Status flush(bool* wanted);
   void clear();
 
@@ -91,10 +96,10 @@ class MaskedLmQueue {
 
   // The call in progress.
   RunControl control_;
-  size_t visited_ = 0;  // texts
+  size_t visited_ = 0;  // The number of texts that have been visited.
   Array<QueuedText> waiting_;
-  Array<MaskPosition> positions_;  // in the batch
-  // Of the text that is being added.
+  Array<MaskPosition> positions_;  // The positions in the batch whose logits are wanted.
+  // Buffers for the text that is being added.
   Array<int32_t> kept_ids_;
   Array<uint8_t> kept_types_;
   Array<Asked> asked_;

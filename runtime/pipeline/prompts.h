@@ -1,4 +1,4 @@
-// A model's prompts, and a TextRunner that puts one before each text.
+// Finds a model's prompts, and creates a TextRunner that puts a prompt before each text.
 #pragma once
 
 #include <memory>
@@ -13,12 +13,13 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// The text of the prompt of this name; empty where the name is. Without a name that of the model's default, or none.
-// Errors: invalid_argument for a name that the model lacks, unsupported for a prompt whose rows are not pooled.
+// Returns the text of the prompt with this name, or an empty text if the name is empty. Without a name, returns the
+// text of the model's default prompt, or an empty text if there is no default. Errors: invalid_argument for a name that
+// the model doesn't have; unsupported if the model excludes the prompt's tokens from pooling.
 Result<std::string_view> find_prompt(const SentenceEmbedding& embedding, std::optional<std::string_view> name);
 
 struct PromptedRunner {
-  // As TextRunner::create() of one output; a copy of the prompt is kept.
+  // Does the same as TextRunner::create() with one output. The runner copies the prompt.
   static Result<TextRunner> create(std::shared_ptr<const Model> model, const Output& output, const TextOptions& options,
                                    std::string_view prompt);
 };

@@ -16,7 +16,8 @@ bool scores_two(const HeadInfo& head) {
   return !head.each_token && (head.classes == 1 || (head.compares_two && head.classes == 2));
 }
 
-// The first head that reads a pair and has one output, else the first that compares two texts; -1: there is none.
+// Returns the first head with one output that reads a pair of texts as one sequence. If there is none, returns the
+// first head that compares two texts. Returns -1 if no head scores two texts.
 int find_head(const Model& model) {
   int found = -1;
   for (int i = model.info().heads; i-- > 0;) {
@@ -34,7 +35,7 @@ float sigmoid(float x) { return static_cast<float>(1 / (1 + std::exp(-static_cas
 struct Reranker::State {
   explicit State(TextRunner made) : runner(std::move(made)) {}
 
-  // Of a pair's logits and probabilities.
+  // Returns the score of a pair. `values` are its logits, followed by its probabilities.
   float score_of(std::span<const float> values) const {
     const size_t classes = values.size() / 2;
     const float logit = classes == 1 ? values[0] : values[1] - values[0];
@@ -44,8 +45,8 @@ struct Reranker::State {
 
   TextRunner runner;
   int head = 0;
-  bool logits = false;
-  bool has_own_activation = false;
+  bool logits = false;              // Scores are logits and not probabilities.
+  bool has_own_activation = false;  // The model applies its own activation in place of a sigmoid.
 };
 
 Reranker::Reranker(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -68,9 +69,10 @@ Result<Reranker> Reranker::create(std::shared_ptr<const Model> model, const Rera
   }
   const HeadInfo info = model->head(head);
   if (!scores_two(info)) {
-    return Status::error(Code::invalid_argument,
-                         "head %d scores no document: it has %lld outputs%s, and a cross-encoder's has one", head,
-                         static_cast<long long>(info.classes), info.each_token ? " for each token" : "");
+    return Status::error(
+        Code::invalid_argument,
+        "head %d doesn't score documents: it has %lld outputs%s, and the head of a cross-encoder has one", head,
+        static_cast<long long>(info.classes), info.each_token ? " for each token" : "");
   }
   const Output outputs[] = {Output::logits({}, head), Output::probabilities({}, head)};
   Result<TextRunner> runner = TextRunner::create(std::move(model), outputs, options.texts);

@@ -1,4 +1,4 @@
-// Texts to an array with a row for each.
+// Runs texts and writes their values to the rows of an array.
 #pragma once
 
 #include <algorithm>
@@ -7,13 +7,14 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// row(report, values) is what of a text's values goes to its row of `to`. The first text without an answer is the
-// error.
+// Runs `texts` and writes a row of `width` floats for each text to `to`. row(report, values) returns the part of a
+// text's values that is written. `what` names the floats in an error. If a text has an error, the run stops and that
+// error is returned.
 template <class Row>
 Status run_to_rows(TextRunner& runner, const TextList& texts, std::span<float> to, size_t width, const char* what,
                    Row&& row, const RunControl& control) {
   if (to.size() / std::max<size_t>(width, 1) < texts.size()) {
-    return Status::error(Code::too_long, "there is room for %zu %s where %zu texts have %zu each", to.size(), what,
+    return Status::error(Code::too_long, "the output has room for %zu %s, but %zu texts need %zu each", to.size(), what,
                          texts.size(), width);
   }
   Status failed;

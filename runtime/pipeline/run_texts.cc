@@ -1,4 +1,5 @@
-// A call of TextRunner: chunks of texts, groups of like length, batches of sequences.
+// Runs a call of TextRunner: cuts the texts into chunks, a chunk into groups of similar length, and a group into
+// batches of sequences.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -8,8 +9,8 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-constexpr size_t most_chunk_bytes = size_t{8} << 20;  // of texts that are in memory at once
-constexpr int64_t bytes_of_a_token = 4;               // about, in most languages and vocabularies
+constexpr size_t most_chunk_bytes = size_t{8} << 20;  // The limit of the texts in a chunk, in bytes.
+constexpr int64_t bytes_of_a_token = 4;               // An estimate for most languages and vocabularies.
 
 Status no_memory_for_batch() { return Status::error(Code::out_of_memory, "no memory for a batch of texts"); }
 
@@ -21,7 +22,7 @@ size_t bytes_of(const TextInput& input) {
 
 Status TextRunner::State::run(const TextList& texts, Visit visit, void* context, const RunControl& control) {
   control_ = control;
-  control_.progress = nullptr;  // sessions' own shares mean nothing here
+  control_.progress = nullptr;  // The progress of a single batch must not be reported as that of the call.
   for (size_t begin = 0; begin < texts.size(); begin += chunk_.size()) {
     LINFORMER_TRY(take_chunk(texts, begin));
     LINFORMER_TRY(plan_chunk());
@@ -49,7 +50,7 @@ Status TextRunner::State::take_chunk(const TextList& texts, size_t begin) {
   return {};
 }
 
-// About how many rows a text takes.
+// Returns an estimate of the number of rows that a text takes.
 int64_t TextRunner::State::estimate(const TextInput& input) const {
   if (vector_width_ > 0) return static_cast<int64_t>(input.vectors.size()) / vector_width_ + prefix_rows_;
   const int64_t tokens = static_cast<int64_t>(bytes_of(input)) / bytes_of_a_token + 2;
@@ -57,7 +58,8 @@ int64_t TextRunner::State::estimate(const TextInput& input) const {
   return std::max(on_long_ == OnLong::window ? tokens : std::min(tokens, most), pad_to_) + prefix_rows_;
 }
 
-// Texts of like length are run together, the longest first: the last ones to be shared out are short.
+// Sorts the chunk by length and cuts it into groups of similar length, with the longest texts first. The last groups
+// are short, so that no thread waits long for another at the end.
 Status TextRunner::State::plan_chunk() {
   const size_t count = chunk_.size();
   reports_.clear();
@@ -86,7 +88,7 @@ Status TextRunner::State::plan_chunk() {
 
 Status TextRunner::State::run_chunk() {
   next_group_.store(0, std::memory_order_relaxed);
-  // A call that was stopped or failed may have left a batch behind.
+  // An earlier call that was stopped or failed may have left sequences in a batch.
   for (Worker& worker : workers_) {
     worker.clear();
     worker.status = Status();
@@ -116,7 +118,8 @@ Status TextRunner::State::run_groups(Worker* worker) {
   }
 }
 
-// A text's sequences. What is wrong with the text itself goes to its report; the error is of the call.
+// Adds a text's sequences to the worker's batch, and runs the batch when it is full. An error of the text is set in its
+// report. The returned error is one of the call.
 Status TextRunner::State::add(Worker* worker, size_t text) {
   if (vector_width_ > 0) return append_vectors(worker, text);
   if (takes_tokens()) reports_[text].status = taker_.check(chunk_[text]);
@@ -126,7 +129,7 @@ Status TextRunner::State::add(Worker* worker, size_t text) {
   if (!read.ok()) return read.code() == Code::out_of_memory ? read : Status();
   const int64_t sequences = reader.sequences();
   if (apart_) {
-    // Both sequences are in one call.
+    // The head needs both sequences in one call of the session.
     int64_t rows = 0;
     for (int64_t i = 0; i < sequences; ++i) {
       const Result<TextSequence> sequence = reader.sequence(i);
@@ -162,11 +165,12 @@ Status TextRunner::State::append_vectors(Worker* worker, size_t text) {
   TextReport& report = reports_[text];
   const int64_t count = static_cast<int64_t>(input.vectors.size()) / vector_width_;
   if (input.vectors.size() % static_cast<size_t>(vector_width_) != 0 || count == 0) {
-    report.status = Status::error(Code::invalid_argument, "%zu floats are no vectors of %lld", input.vectors.size(),
-                                  static_cast<long long>(vector_width_));
+    report.status = Status::error(Code::invalid_argument,
+                                  "the text has %zu floats, which are not one or more vectors of %lld floats",
+                                  input.vectors.size(), static_cast<long long>(vector_width_));
   } else if (count > max_tokens_) {
     report.beyond = {TextLimit::tokens, 0, count, 0, max_tokens_, false};
-    report.status = Status::error(Code::too_long, "there are %lld vectors and at most %lld are read",
+    report.status = Status::error(Code::too_long, "the text has %lld vectors and at most %lld are read",
                                   static_cast<long long>(count), static_cast<long long>(max_tokens_));
   } else if (apart_) {
     report.status = Status::error(Code::invalid_argument, "this head compares two texts, not vectors");
@@ -212,7 +216,7 @@ Status not_finite() {
 
 }  // namespace
 
-// Shows a batch's sequences to who takes their tokens' scores.
+// Passes the scores of each sequence of a batch to taker_. An error of a text is set in its report.
 Status TextRunner::State::take(Worker* worker) {
   const std::span<const Input> inputs = worker->batch->inputs();
   const size_t columns = static_cast<size_t>(shapes_[0]);
@@ -248,7 +252,8 @@ Status TextRunner::State::take(Worker* worker) {
   return {};
 }
 
-// Adds a batch's rows to their texts': each window counts alike.
+// Adds the rows of a batch to the values of their texts. The values of a text with several windows become the mean, in
+// which each window has the same weight.
 void TextRunner::State::keep(const Worker& worker) {
   const size_t each = static_cast<size_t>(sequences_each()), rows = worker.texts.size() / each;
   for (size_t row = 0; row < rows; ++row) {

@@ -9,7 +9,7 @@ namespace LINFORMER_NAMESPACE {
 
 struct SequenceBatch::State {
   struct Sequence {
-    size_t start, size;  // in ids, or in vectors
+    size_t start, size;  // A range of `ids` or, if has_ids is false, of `vectors`.
     bool has_ids;
   };
   int64_t max_sequences = 1, max_rows = 1, prefix_rows = 0, pad_to = 0;
@@ -17,10 +17,11 @@ struct SequenceBatch::State {
   int64_t rows = 0;
   Array<Sequence> sequences;
   Array<int32_t> ids;
-  Array<uint8_t> types;  // of each id
+  Array<uint8_t> types;  // The type of each id.
   Array<float> vectors;
-  Array<Input> inputs;  // has room for all sequences
+  Array<Input> inputs;  // The result of inputs(), with room for all sequences.
 
+  // Reserves memory for one more sequence, also in `inputs`. Returns false if there is no memory.
   bool make_room() { return sequences.try_reserve(sequences.size() + 1) && inputs.try_reserve(sequences.size() + 1); }
 };
 
@@ -59,7 +60,7 @@ size_t SequenceBatch::size() const { return state_->sequences.size(); }
 int64_t SequenceBatch::rows() const { return state_->rows; }
 
 int64_t SequenceBatch::rows_of(size_t count) const {
-  const size_t counted = std::min(count, size_t{INT32_MAX});  // no call takes more
+  const size_t counted = std::min(count, size_t{INT32_MAX});  // A larger sequence fits no call, and must not overflow.
   return std::max(static_cast<int64_t>(counted), state_->pad_to) + state_->prefix_rows;
 }
 
@@ -76,7 +77,7 @@ Status SequenceBatch::add(Tokens ids, std::span<const uint8_t> types) {
   const size_t start = s.ids.size(), size = std::max(ids.size(), static_cast<size_t>(s.pad_to));
   if (!s.make_room() || !s.ids.try_reserve(start + size) || !s.types.try_reserve(start + size))
     return no_memory_for_sequences();
-  // There is room for all of it.
+  // The memory was reserved above, so these calls can't fail halfway and leave a part of the sequence behind.
   if (!s.ids.try_append(ids.data(), ids.size()) || !s.types.try_append(types.data(), types.size()) ||
       !s.types.try_resize(start + size) || !s.sequences.try_push({start, size, true})) {
     return no_memory_for_sequences();
@@ -114,7 +115,7 @@ std::span<const Input> SequenceBatch::inputs() {
     } else {
       input.vectors = {s.vectors.data() + sequence.start, sequence.size};
     }
-    if (!s.inputs.try_push(input)) break;  // never: make_room() was there
+    if (!s.inputs.try_push(input)) break;  // Can't fail, because make_room() has reserved the memory.
   }
   return s.inputs.span();
 }

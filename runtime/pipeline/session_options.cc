@@ -10,7 +10,7 @@ namespace LINFORMER_NAMESPACE {
 SessionOptions session_options_of(const Model& model, const TextOptions& options, int sequences) {
   const EncoderDescription& encoder = model.description().encoder;
   SessionOptions session{options.run, options.cpu, options.cuda, {}, {}, options.profile};
-  // Limits may still be out of range, and their products must not overflow.
+  // The limits have not been checked yet, so products of them must not overflow.
   session.memory.max_tokens = options.max_tokens > 0 ? options.max_tokens : encoder.max_tokens;
   session.memory.max_batch = options.max_batch;
   if (sequences > 1 && session.memory.max_batch == 1) session.memory.max_batch = sequences;

@@ -1,4 +1,4 @@
-// The session that runs texts, from the options of those who read them.
+// Makes the options of a session from the options for texts.
 #pragma once
 
 #include "linformer/session.h"
@@ -7,10 +7,11 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// For calls that can hold `sequences` of the longest text: 2 where a head compares two. The session refuses limits that
-// are out of range.
+// Returns options whose calls have room for `sequences` sequences of the longest text: 2 if a head compares two texts,
+// otherwise 1. Limits are not checked here; Session::create() returns the error.
 SessionOptions session_options_of(const Model& model, const TextOptions& options, int sequences);
-// Checks pad_to, which the session doesn't know. `max_tokens`: without what the model puts before a text.
+// Checks options.pad_to, which a session doesn't know. `max_tokens` is the length of the longest text, without the row
+// that the model may put before it. Errors: invalid_argument.
 Status check_pads(const Model& model, const TextOptions& options, int64_t max_tokens);
 
 }  // namespace LINFORMER_NAMESPACE

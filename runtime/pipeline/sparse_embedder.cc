@@ -10,7 +10,8 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-constexpr size_t most_weights = size_t{1} << 22;  // that wait to be visited, where one text has no more: 32 MiB
+// The number of weights that wait to be visited, 32 MiB. Only a single text may have more.
+constexpr size_t most_weights = size_t{1} << 22;
 
 Status no_memory_for_sparse_vectors() { return Status::error(Code::out_of_memory, "no memory for sparse vectors"); }
 
@@ -20,7 +21,7 @@ struct SparseEmbedder::State final : MaskedLmQueue {
   State(MaskedLmParts parts, size_t most_texts) : MaskedLmQueue(std::move(parts), most_texts, SIZE_MAX) {}
 
   bool asks(int32_t id) const override { return id != parts().pad_id; }
-  // A text of pads alone has no weights.
+  // A text of pads only is no error. It has no weights.
   void report_none(TextReport* /*report*/) const override {}
   Status took(const TextSequence& /*sequence*/, Tokens /*read*/, QueuedText* /*text*/) override { return {}; }
   Status start(size_t /*positions*/) override { return {}; }
@@ -33,9 +34,9 @@ struct SparseEmbedder::State final : MaskedLmQueue {
   // The call in progress.
   Visit visitor = nullptr;
   void* context = nullptr;
-  Array<TokenWeight> weights;  // of the texts that wait
-  Array<float> largest;        // logit of each token of the vocabulary, of the text that is visited
-  bool finite = true;          // all of that text's logits are
+  Array<TokenWeight> weights;  // The weights of the texts that wait.
+  Array<float> largest;        // The current text's largest logit for each token of the vocabulary, at least 0.
+  bool finite = true;          // All logits of the current text are finite.
 };
 
 SparseEmbedder::SparseEmbedder(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -81,9 +82,9 @@ Status SparseEmbedder::State::take(size_t position, std::span<const float> logit
   return position + 1 == text->first_position + text->positions ? finish(text) : Status();
 }
 
-// Whether all of them are numbers.
+// Updates `largest` with the logits of one position. Returns whether all of them are finite.
 bool SparseEmbedder::State::add(std::span<const float> logits) {
-  float zero = 0;  // or NaN
+  float zero = 0;  // Becomes NaN if a logit is infinite or NaN.
   for (size_t i = 0; i < logits.size(); ++i) {
     zero += logits[i] * 0.f;
     largest[i] = logits[i] > largest[i] ? logits[i] : largest[i];

@@ -14,7 +14,7 @@ long long printed(int64_t number) { return static_cast<long long>(number); }
 
 Status no_memory_for_reader() { return Status::error(Code::out_of_memory, "no memory for a reader of texts"); }
 
-// What all readers that read alike have in common.
+// The data that readers with the same options share (TextReader::another()).
 struct ReadRules {
   explicit ReadRules(Tokenizer made) : tokenizer(std::move(made)) {}
 
@@ -22,24 +22,24 @@ struct ReadRules {
   EncodeOptions encode;
   OnLong on_long = OnLong::truncate;
   int64_t overlap = -1;
-  int64_t max_tokens = 0;  // without what the model puts before a text
+  int64_t max_tokens = 0;  // The longest sequence, without the row that the model may put before it.
   uint32_t vocabulary = 0;
-  int32_t stripped_id = -1;  // pads that the session removes; -1: none
-  bool apart = false;        // the two texts are sequences of their own
+  int32_t stripped_id = -1;  // The id of the pads that the session strips. -1 if it strips none.
+  bool apart = false;        // The two texts of an input are separate sequences.
   bool short_last_window = false;
-  bool reads_none = false;      // a text without tokens is read too: the model has no layers that would ask for one
-  int64_t most_characters = 0;  // of a text that is cut; 0: any
-  String prompt;                // put before each text
+  bool reads_none = false;  // A text without tokens is no error, because the model has no layers (static embeddings).
+  int64_t most_characters = 0;  // Texts are cut after this number of characters. 0 if there is no limit.
+  String prompt;                // The characters that are put before each text.
 
-  // Tokens around the texts.
+  // Returns the number of tokens that the template adds to a text or a pair.
   int64_t template_tokens(bool pair) const { return encode.add_special_tokens ? tokenizer.template_tokens(pair) : 0; }
-  // Whether the session removes every one of `ids`.
+  // Returns whether the session would strip all of `ids`.
   bool strips_all(std::span<const int32_t> ids) const {
     return std::all_of(ids.begin(), ids.end(), [this](int32_t id) { return id == stripped_id; });
   }
 };
 
-// As a session with these options would have it.
+// Returns the longest sequence of a session with these options, without the row that the model may put before it.
 Result<int64_t> longest_text(const Model& model, const TextOptions& options) {
   SessionOptions session;
   session.run.part = options.run.part;
@@ -73,16 +73,18 @@ struct TextReader::State {
   std::shared_ptr<const ReadRules> rules;
   Encoding encoding, second;
   TextInput input;
-  Array<char> prompted;  // the text behind its prompt
-  // Of the text that was read last.
+  Array<char> prompted;  // The prompt, followed by the text.
+  // The members below describe the text that was read last. `good` says that it was read without an error.
   bool good = false, has_first_window = false;
-  // Windows of the text: how many tokens each has at most, how many later the next one begins, where the last one does
-  // at the latest, in which text.
+  // The number of windows, the most tokens of the text in a window, the distance between the starts of two windows, and
+  // the start of the last window.
   int64_t windows = 1, length = 0, step = 0, last = 0;
-  // The text's first token that is in window i.
+  // Returns the index of the text's first token in window i.
   int64_t first_of(int64_t i) const { return std::min(i * step, last); }
-  // The text's first token that is not nearer to the ends of window i than to those of the next one.
+  // Returns the end of the tokens that are taken from window i. Tokens from this index on are taken from window i + 1,
+  // because they are farther from its ends.
   int64_t end_of_nearest(int64_t i) const { return (first_of(i) + length - 1 + first_of(i + 1)) / 2 + 1; }
+  // The text of a pair that is read in windows (0 or 1). The other text is whole in each window.
   size_t moving = 0;
 };
 
@@ -181,7 +183,7 @@ Status TextReader::State::read_texts(const TextInput& given, TextReport* report)
   return {};
 }
 
-// The first of two texts has the prompt.
+// Puts the prompt before the text, or before the first text of a pair.
 Status TextReader::State::add_prompt() {
   prompted.clear();
   const std::string_view prompt = rules->prompt;
@@ -193,7 +195,7 @@ Status TextReader::State::add_prompt() {
   return {};
 }
 
-// What is tokenized of a text that the model cuts by its characters, too.
+// Returns the part of `text` that is tokenized: all of it, or its first most_characters characters if there is a limit.
 std::string_view TextReader::State::beginning(std::string_view text) const {
   if (rules->most_characters == 0 || text.size() <= static_cast<size_t>(rules->most_characters)) return text;
   int64_t characters = 0;
@@ -218,7 +220,8 @@ Status TextReader::State::encode(std::string_view text, const std::optional<std:
   int64_t total = to->total_tokens();
   if (const std::string_view read = beginning(text); read.size() < text.size() && !pair) {
     LINFORMER_TRY(tokenizer.encode(read, options, to));
-    // Its last word may have been cut, which leaves as many tokens.
+    // The cut part may have as many tokens as the whole text if it ends inside a word. The total must still be larger,
+    // so that the report says that the text was cut.
     total = std::max(total, static_cast<int64_t>(to->ids().size()) + 1);
   }
   const int64_t tokens = static_cast<int64_t>(to->ids().size());
@@ -233,7 +236,7 @@ Status TextReader::State::encode(std::string_view text, const std::optional<std:
                        rules->apart ? ": a head that compares two texts reads each whole" : "");
 }
 
-// Which parts of the text the windows show; encoding has all of its tokens.
+// Plans the windows of a text that is too long. `encoding` has all tokens of the text.
 Status TextReader::State::plan_windows(BeyondLimit* beyond) {
   std::array<int64_t, 2> lengths{};
   for (const int8_t text : encoding.sequence_ids()) {
@@ -262,7 +265,7 @@ Status TextReader::State::plan_windows(BeyondLimit* beyond) {
                          "overlap to less than that",
                          names[1 - moving], printed(beside), printed(room), names[moving], printed(rules->max_tokens));
   }
-  // A session refuses a window in which nothing is left.
+  // A window of pads only would be empty after the session has stripped them, and the session would return an error.
   int64_t run = 0, longest = 0;
   for (const int32_t id : encoding.ids()) {
     run = id == rules->stripped_id ? run + 1 : 0;
@@ -276,12 +279,13 @@ Status TextReader::State::plan_windows(BeyondLimit* beyond) {
   length = room;
   last = lengths[moving] - room;
   windows = (last + step - 1) / step + 1;
-  // Where it begins so that it reaches the end: a short one would weigh a few words like a whole window.
+  // By default the last window starts earlier, so that it is full and ends at the end of the text. A short window would
+  // give a few tokens the weight of a whole window when the values are averaged.
   if (rules->short_last_window) last = (windows - 1) * step;
   return {};
 }
 
-// Why the session would refuse `ids`.
+// Returns the error that a session would return for `ids`.
 Status TextReader::State::check_ids(std::span<const int32_t> ids) const {
   for (const int32_t id : ids) {
     if (id < 0 || static_cast<uint32_t>(id) >= rules->vocabulary) {
@@ -298,7 +302,8 @@ Status TextReader::State::check_ids(std::span<const int32_t> ids) const {
 Result<TextSequence> TextReader::sequence(int64_t i) {
   State& s = *state_;
   if (i < 0 || i >= sequences()) {
-    return Status::error(Code::invalid_argument, "sequence %lld: the text has %lld", printed(i), printed(sequences()));
+    return Status::error(Code::invalid_argument, "there is no sequence %lld: the text has %lld", printed(i),
+                         printed(sequences()));
   }
   const ReadRules& rules = *s.rules;
   const Encoding* shown = rules.apart && i == 1 ? &s.second : &s.encoding;
@@ -310,7 +315,7 @@ Result<TextSequence> TextReader::sequence(int64_t i) {
     const int64_t first = starts[s.moving] = s.first_of(i);
     if (i > 0) nearest[0] = s.end_of_nearest(i - 1);
     if (i + 1 < s.windows) nearest[1] = s.end_of_nearest(i);
-    // The first window is what tokenizes the text.
+    // Encoding the first window tokenizes the text, and the later windows use these tokens.
     if (first > 0 && !s.has_first_window) LINFORMER_TRY(s.encode_window(options, 0));
     LINFORMER_TRY(s.encode_window(options, first));
     s.has_first_window = true;

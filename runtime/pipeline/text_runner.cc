@@ -11,9 +11,10 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-// Of the texts that are in memory at once: so many for each thread that none waits long for the last.
+// The number of texts in a chunk for each thread. With many texts, threads wait only a short time at the end of a
+// chunk.
 constexpr size_t texts_for_a_thread = 256;
-constexpr size_t most_chunk_floats = size_t{16} << 20;  // of their answers
+constexpr size_t most_chunk_floats = size_t{16} << 20;  // The limit of the values of a chunk.
 
 Status no_memory_for_runner() { return Status::error(Code::out_of_memory, "no memory for a runner of texts"); }
 
@@ -88,7 +89,7 @@ Status TextRunner::State::prepare(const TextOptions& options, std::span<const Ou
   const Session& first = sessions_[0];
   const MemoryOptions& planned = first.plan().options.memory;
   max_batch_ = planned.max_batch;
-  // Full blocks of rows for each product, and no more: smaller groups share out better.
+  // A group fills two blocks of rows of the matrix products. Larger groups would share the work less evenly.
   group_rows_ = sessions_.size() > 1 ? std::min(planned.max_rows, 2 * first.plan().block_rows) : planned.max_rows;
   prefix_rows_ = first.output_rows(0);
   max_tokens_ = planned.max_tokens - prefix_rows_;
@@ -99,7 +100,7 @@ Status TextRunner::State::prepare(const TextOptions& options, std::span<const Ou
   const EmbeddingDescription& embedding = description.encoder.embedding;
   if (embedding.tokens == absent) vector_width_ = embedding.vectors.width;
   if (vector_width_ > 0 && takes_tokens()) {
-    return Status::error(Code::unsupported, "this model reads vectors, which are no text: use a session");
+    return Status::error(Code::unsupported, "this model reads vectors and no texts: use a session");
   }
   LINFORMER_TRY(make_workers(options));
 
@@ -117,8 +118,8 @@ Status TextRunner::State::prepare(const TextOptions& options, std::span<const Ou
     if (shape->rows != (apart_ ? 1 : 2)) {
       return Status::error(Code::invalid_argument,
                            output.kind == OutputKind::hidden || shape->rows == 6
-                               ? "an output with a row for each token has none for a text: use a session"
-                               : "a head that compares two texts and outputs for each text don't go together: run "
+                               ? "this output has a row for each token and no row for a text: use a session"
+                               : "a head that compares two texts can't be combined with outputs for each text: run "
                                  "them one after the other");
     }
     if (!outputs_.try_push(output) || !shapes_.try_push(shape->columns)) return no_memory_for_runner();
@@ -153,8 +154,8 @@ Status TextRunner::State::make_workers(const TextOptions& options) {
   return {};
 }
 
-// One session for each thread. The first one can also use all threads, for few texts: the same ones. Other backends and
-// devices take one session, which shares its work out itself.
+// Creates a session for each thread. The first session can also use all threads of the team, which run_chunk() does if
+// there are few texts. Backends other than native, and devices, get a single session, which divides its work itself.
 Status TextRunner::State::start(const SessionOptions& session, int threads, const ParallelFor& callers) {
   const bool several = session.cpu.backend == BackendKind::native && session.cuda.device < 0;
   Result<std::shared_ptr<const PreparedWeights>> weights = PreparedWeights::create(model_);

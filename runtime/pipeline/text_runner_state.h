@@ -1,4 +1,4 @@
-// What TextRunner holds. README.md says how the work is split.
+// The data of a TextRunner. README.md describes how a call is divided.
 #pragma once
 
 #include <atomic>
@@ -14,24 +14,25 @@
 namespace LINFORMER_NAMESPACE {
 
 struct TextRunner::State {
-  // One of a batch whose tokens' scores are taken: where its tokens begin in the worker's lists, and how many it has.
+  // A sequence of a batch whose scores go to taker_. Its tokens are a range of the worker's `offsets` and
+  // `token_texts`.
   struct Sequence {
     int64_t window;
     size_t begin, size;
     std::array<int64_t, 2> first, nearest;
   };
 
-  // What one thread has of its own.
+  // The data of one thread.
   struct Worker {
     Session* session = nullptr;
-    std::optional<TextReader> reader;  // of a model that reads tokens
+    std::optional<TextReader> reader;  // Empty if the model reads vectors.
     std::optional<SequenceBatch> batch;
-    bool alone = false;   // all threads of the session work for it
-    Array<size_t> texts;  // in the chunk, that the batch's sequences are of
+    bool alone = false;   // Only this worker runs, and its session uses all threads.
+    Array<size_t> texts;  // The index in the chunk of the text of each sequence in the batch.
     Array<float> values;
     Array<Output> outputs;
     Status status;
-    // Of those whose tokens' scores are taken.
+    // The members below are used only if the scores go to taker_.
     Array<Sequence> sequences;
     Array<Offset> offsets;
     Array<int8_t> token_texts;
@@ -50,7 +51,7 @@ struct TextRunner::State {
   Status start(const SessionOptions& session, int threads, const ParallelFor& callers);
   Status make_workers(const TextOptions& options);
   Status run(const TextList& texts, Visit visit, void* context, const RunControl& control);
-  // The texts from `begin` on that are read and run together: order_ and groups_ say how.
+  // Fills chunk_ with the texts from `begin` on that are run together. plan_chunk() then sets order_ and groups_.
   Status take_chunk(const TextList& texts, size_t begin);
   Status plan_chunk();
   Status run_chunk();
@@ -65,32 +66,33 @@ struct TextRunner::State {
   float* values_of(size_t text) { return values_.data() + text * row_; }
   int64_t sequences_each() const { return apart_ ? 2 : 1; }
 
+  // Returns whether the head scores each token, and the scores go to taker_.
   bool takes_tokens() const { return taker_.take != nullptr; }
 
   std::shared_ptr<const Model> model_;
-  TokenScoresTaker taker_;  // of rows for each token; none of rows for each text
+  TokenScoresTaker taker_;  // Its functions are null if the outputs have a row for each text.
   bool short_last_window_ = false;
-  String prompt_;       // put before each text
-  bool apart_ = false;  // a head compares the two texts of an input
+  String prompt_;       // The characters that are put before each text.
+  bool apart_ = false;  // A head compares the two texts of an input, which are separate sequences.
   OnLong on_long_ = OnLong::truncate;
-  int64_t max_tokens_ = 0;  // without what the model puts before a text
+  int64_t max_tokens_ = 0;  // The longest sequence, without the row that the model may put before it.
   int64_t pad_to_ = 0;
   int64_t prefix_rows_ = 0;
-  int64_t vector_width_ = 0;  // 0: the model reads tokens
+  int64_t vector_width_ = 0;  // 0 if the model reads tokens.
   int64_t max_batch_ = 1, group_rows_ = 1;
-  size_t texts_at_once_ = 1;
+  size_t texts_at_once_ = 1;  // The most texts in a chunk.
   Array<Output> outputs_;
-  Array<int64_t> shapes_;  // columns of each
-  size_t row_ = 0;         // floats of a text; 0 where its tokens' scores are taken
+  Array<int64_t> shapes_;  // The number of columns of each output.
+  size_t row_ = 0;         // The number of floats of a text's values. 0 if the scores go to taker_.
   Array<Session> sessions_;
-  Array<Worker> workers_;  // one for each session
+  Array<Worker> workers_;  // One worker for each session.
   ThreadTeam team_;
 
-  // The call and chunk in progress.
+  // The call and the chunk in progress.
   RunControl control_;
   Array<TextInput> chunk_;
-  Array<uint32_t> order_;   // texts of the chunk, longest first
-  Array<uint32_t> groups_;  // ends in order_
+  Array<uint32_t> order_;   // The texts of the chunk, the longest first.
+  Array<uint32_t> groups_;  // The end of each group in order_.
   Array<TextReport> reports_;
   Array<float> values_;
   std::atomic<uint32_t> next_group_{0};

@@ -8,7 +8,7 @@ namespace LINFORMER_NAMESPACE {
 
 struct TopScores::State {
   size_t most = 0;
-  bool sorted = false;  // `kept` is best first, and no heap
+  bool sorted = false;  // `kept` is sorted with the best first. Otherwise it is a heap.
   Array<Scored> kept;
 };
 
@@ -19,7 +19,7 @@ TopScores::~TopScores() = default;
 
 Result<TopScores> TopScores::create(int64_t most) {
   if (most < 0) {
-    return Status::error(Code::invalid_argument, "%lld scores are to be kept: give 0 for all, or more",
+    return Status::error(Code::invalid_argument, "the number of scores to keep is %lld: give 0 for all, or more",
                          static_cast<long long>(most));
   }
   std::unique_ptr<State> state(new (std::nothrow) State);

@@ -12,16 +12,18 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-constexpr size_t most_queries = 64;             // in one pass over the rows
-constexpr size_t most_found = size_t{1} << 22;  // scores that all threads keep in one pass, where one query has no more
-constexpr int64_t block_floats = int64_t{1} << 16;  // of rows that are in the cache for products and lengths
-constexpr int64_t least_block = 16, most_block = 512;
-constexpr size_t alignment = 16;  // floats: of a panel
+constexpr size_t most_queries = 64;  // The most queries in one pass over the rows.
+// The number of scores that all threads together keep in one pass. Only a pass with a single query may keep more.
+constexpr size_t most_found = size_t{1} << 22;
+constexpr int64_t block_floats = int64_t{1} << 16;     // The size of a block of rows, which must fit into the cache.
+constexpr int64_t least_block = 16, most_block = 512;  // In rows.
+constexpr size_t alignment = 16;                       // The alignment of a panel, in floats.
 constexpr double least_norm = 1e-12;
 
 Status no_memory_for_search() { return Status::error(Code::out_of_memory, "no memory for a search of vectors"); }
 
-// So many sums side by side as a vector register has elements, in one order for every row.
+// Returns the length of a vector. The sums of 16 lanes can be computed in a vector register, and their order is the
+// same for every row and machine.
 double length_of(const float* values, int64_t count) {
   constexpr int64_t lanes = 16;
   float squares[lanes] = {};
@@ -44,11 +46,11 @@ float* aligned(Array<float>* memory) {
 }  // namespace
 
 struct VectorSearch::State {
-  // What one thread has of its own.
+  // The data of one thread.
   struct Worker {
-    Array<float> products;             // of a block of rows with the queries
-    Array<double> lengths;             // of these rows
-    Array<Scored> best[most_queries];  // heaps
+    Array<float> products;             // The products of a block of rows with the queries.
+    Array<double> lengths;             // The lengths of these rows.
+    Array<Scored> best[most_queries];  // A heap of the best rows for each query (best_heap.h).
   };
 
   Status set(std::span<const float> given);
@@ -60,12 +62,12 @@ struct VectorSearch::State {
   std::span<const float> rows;
   int64_t width = 1, row_count = 0, block = 1;
   size_t top_k = 1, group = 1;
-  bool by_length = true;  // products are divided by lengths
+  bool by_length = true;  // Products are divided by the lengths of both vectors (cosine similarity).
   const Kernels* kernels = nullptr;
   ThreadTeam team;
   TaskCounter tasks;
   Array<Worker> workers;
-  Array<float> panels;  // the queries of a pass
+  Array<float> panels;  // The queries of a pass, packed for gemm_f32.
   double lengths[most_queries] = {};
 };
 
@@ -77,8 +79,8 @@ VectorSearch::~VectorSearch() = default;
 Result<VectorSearch> VectorSearch::create(std::span<const float> rows, int64_t width,
                                           const VectorSearchOptions& options) {
   if (width < 1 || width > max_dimension) {
-    return Status::error(Code::invalid_argument, "vectors of %lld floats: give 1 to %u", static_cast<long long>(width),
-                         max_dimension);
+    return Status::error(Code::invalid_argument, "the width of the vectors is %lld: give 1 to %u",
+                         static_cast<long long>(width), max_dimension);
   }
   if (options.top_k < 1) {
     return Status::error(Code::invalid_argument, "top_k is %lld: ask for at least one row",
@@ -122,8 +124,8 @@ Status VectorSearch::set_rows(std::span<const float> rows) { return state_->set(
 
 Status VectorSearch::State::set(std::span<const float> given) {
   if (given.size() % static_cast<size_t>(width) != 0) {
-    return Status::error(Code::invalid_argument, "%zu floats are no rows of %lld", given.size(),
-                         static_cast<long long>(width));
+    return Status::error(Code::invalid_argument, "%zu floats are not a whole number of rows of %lld floats",
+                         given.size(), static_cast<long long>(width));
   }
   rows = given;
   row_count = static_cast<int64_t>(given.size()) / width;
@@ -135,13 +137,14 @@ Status VectorSearch::search(std::span<const float> queries, std::span<Scored> be
   State& s = *state_;
   const size_t width = static_cast<size_t>(s.width), count = queries.size() / width;
   if (queries.size() % width != 0) {
-    return Status::error(Code::invalid_argument, "%zu floats are no queries of %zu, the width of the rows",
+    return Status::error(Code::invalid_argument,
+                         "%zu floats are not a whole number of queries of %zu floats, the width of the rows",
                          queries.size(), width);
   }
   if (best.size() / s.top_k < count || counts.size() < count) {
     return Status::error(Code::too_long,
-                         "there is room for %zu rows and %zu counts where %zu queries have %zu rows each", best.size(),
-                         counts.size(), count, s.top_k);
+                         "the output has room for %zu rows and %zu counts, but %zu queries need %zu rows each",
+                         best.size(), counts.size(), count, s.top_k);
   }
   s.team.use(control.one_thread);
   for (size_t first = 0; first < count; first += s.group) {
@@ -155,7 +158,7 @@ Status VectorSearch::search(std::span<const float> queries, std::span<Scored> be
   return {};
 }
 
-// Packs the queries of a pass, and empties what was found.
+// Packs the queries of a pass, and empties the heaps.
 Status VectorSearch::State::prepare(std::span<const float> queries, size_t count) {
   const size_t elements = static_cast<size_t>(panel_elements(ElementType::f32, width, static_cast<int64_t>(count)));
   if (!panels.try_resize_for_overwrite(elements + alignment)) return no_memory_for_search();
@@ -208,14 +211,14 @@ Status VectorSearch::State::search_group(std::span<const float> queries, size_t 
   return {};
 }
 
-// The rows from `first` on with each query. False: there is no memory.
+// Compares the block of rows that starts at row `first` with each query. Returns false if there is no memory.
 bool VectorSearch::State::search_block(Worker* worker, int64_t first, size_t count) const {
   const int64_t now = std::min(block, row_count - first), columns = static_cast<int64_t>(count);
   const int64_t stride = round_up(columns, panel_width);
   float* products = aligned(&worker->products);
   const float* begin = rows.data() + first * width;
-  // Lengths first, also where nothing is divided by them: they read the rows from memory one after the other, and the
-  // products, which read several side by side, then find them in the cache.
+  // The lengths are computed first, even if they are not needed. This reads the rows from memory one after another,
+  // which is fast. The products read several rows at the same time and then find them in the cache.
   for (int64_t row = 0; row < now; ++row) {
     worker->lengths[static_cast<size_t>(row)] = length_of(begin + row * width, width);
   }

@@ -12,7 +12,7 @@ namespace {
 
 Status no_memory_for_zero_shot() { return Status::error(Code::out_of_memory, "no memory for a zero-shot classifier"); }
 
-// Whether `name` begins with `start`, which is in small letters, in any case.
+// Returns whether `name` begins with `start`, in upper or lower case. `start` is in lower case.
 bool begins_with(std::string_view name, std::string_view start) {
   if (name.size() < start.size()) return false;
   return std::equal(start.begin(), start.end(), name.begin(), [](char wanted, char c) {
@@ -20,10 +20,10 @@ bool begins_with(std::string_view name, std::string_view start) {
   });
 }
 
-// LABEL_0 and so on, which transformers writes where nobody named the classes.
+// Returns whether `name` is like "LABEL_0", which transformers writes for classes without names.
 bool is_generic(std::string_view name) { return begins_with(name, "label_"); }
 
-// The class of entailment, or why there is none.
+// Returns the index of the class for entailment. If no class has a name, it is the last class.
 Result<int64_t> find_entailment(const Model& model, int head) {
   const HeadInfo info = model.head(head);
   if (info.each_token || info.compares_two || info.classes < 2) {
@@ -70,12 +70,12 @@ struct ZeroShotClassifier::State {
   void decide();
 
   TextRunner runner;
-  Array<String> sentences;  // of each label
+  Array<String> sentences;  // The hypothesis with each label in place of {}.
   int64_t entailment = 0, contradiction = 0;
   bool multi_label = false;
   // The scores of the current text. The model scores one label at a time, so they arrive one by one.
   TextReport report;
-  Array<double> entails;  // a logit for each label, or with multi_label a probability
+  Array<double> entails;  // For each label the logit of entailment, or with multi_label its probability.
   Array<LabelScore> scores;
 };
 
@@ -151,7 +151,7 @@ Status ZeroShotClassifier::classify(const TextList& texts, Visit visit, void* co
   const Pairs pairs = {s, texts};
   const size_t count = s.sentences.size();
   if (texts.size() > SIZE_MAX / count) {
-    return Status::error(Code::too_long, "%zu texts with %zu labels each can't be counted: give fewer in a call",
+    return Status::error(Code::too_long, "%zu texts with %zu labels each are too many for one call: give fewer",
                          texts.size(), count);
   }
   const TextList list(
@@ -166,7 +166,8 @@ Status ZeroShotClassifier::classify(const TextList& texts, Visit visit, void* co
       list,
       [&](size_t index, const TextReport& report, std::span<const float> logits) {
         const size_t label = index % count;
-        // The first error stays, and else what was read of the longest pair.
+        // A text has one report for all its labels: the first error or, if there is none, the report of the longest
+        // pair.
         if (label == 0 ||
             (s.report.status.ok() && (!report.status.ok() || report.total_tokens > s.report.total_tokens))) {
           s.report = report;

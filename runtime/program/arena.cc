@@ -6,7 +6,7 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-constexpr uint64_t buffer_alignment = 64;  // bytes: a cache line, and the widest vector
+constexpr uint64_t buffer_alignment = 64;  // In bytes: a cache line, which is also the widest vector register.
 constexpr uint64_t address_space = uint64_t{1} << 47;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The arena of a program: the buffers that the program uses, the values of the terms of their sizes, and their offsets.
+// The arena of a program: the buffers that the program uses, the values of the terms in their sizes, and their offsets.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,18 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// A buffer's formula, e.g. "4 x rows x d_row".
+// The formula of a buffer's size in bytes, for example "4 x rows x d_row".
 struct FormulaText {
   char text[64];
 };
 
+// Where each buffer lies in the arena. All members are in bytes and indexed by BufferId.
 struct ArenaLayout {
   uint64_t offsets[buffer_count] = {}, bytes[buffer_count] = {}, total = 0;
-  uint64_t strides[buffer_count] = {};  // bytes from one thread's part to the next
+  uint64_t strides[buffer_count] = {};  // The distance from one thread's part of a buffer to the next thread's.
 };
 
-// What a program asks of its arena: the values of the terms, and the buffers that it uses.
+// The requirements of a program on its arena: the values of the terms, and the buffers that it uses.
 struct Arena {
   Count terms[term_count];
   bool used[buffer_count] = {};
@@ -29,10 +30,12 @@ struct Arena {
   void widen(Term term, Count value) { (*this)[term] = larger((*this)[term], value); }
   void use(BufferId buffer) { used[static_cast<int>(buffer)] = true; }
   bool uses(BufferId buffer) const { return used[static_cast<int>(buffer)]; }
-  // A term whose value fits; 0 otherwise, and lay_out() is false.
+  // Returns the value of a term. If it overflows an int64_t, returns 0. lay_out() returns false if a term has
+  // overflowed.
   int64_t value(Term term) const;
   FormulaText formula(BufferId buffer) const;
-  // False where a size doesn't fit into an address space of 2^47 bytes.
+  // Computes the offsets and sizes of the buffers. Returns false if a size overflows or the arena doesn't fit into an
+  // address space of 2^47 bytes.
   [[nodiscard]] bool lay_out(ArenaLayout* layout) const;
 };
 

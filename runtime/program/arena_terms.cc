@@ -1,4 +1,4 @@
-// What the ops of a lowered program ask of the arena, in one scan.
+// Computes the terms of the arena from the operands of a lowered program's ops, in one scan.
 #include <algorithm>
 
 #include "base/checked.h"
@@ -83,7 +83,7 @@ class TermScan {
 
   const KeyGroup& last_of(const KeyGroups& groups) const { return program_.group(groups, groups.count - 1); }
 
-  // Elements of the panels of all groups' compressed keys or values.
+  // Returns the number of elements in the panels of compressed keys or values of all groups.
   Count panels_of(const ops::Attend& attend) const {
     const KeyGroup& last = last_of(attend.groups);
     return Count(last.panels_offset) + group_panels(attend.d_head, last.k);
@@ -100,7 +100,7 @@ class TermScan {
     if (attend.short_rows > 0) arena_.widen(Term::keys, Count(attend.short_panels) * attend.groups.count);
   }
 
-  // Each sequence's rows begin at a multiple of the panel width.
+  // Sets the terms of whole keys and values. Each sequence's rows begin at a multiple of the panel width.
   void count_whole_keys() {
     const Extents& extents = program_.extents;
     const Count own = larger(extents.rows, Count(extents.sequences) * extents.encoder_states);
@@ -112,7 +112,8 @@ class TermScan {
 
   Program& program_;
   Arena& arena_;
-  bool has_whole_panels_ = false, has_whole_rows_ = false;  // how keys and values that are kept whole lie
+  // Whether the program has whole keys and values that lie as panels, and whether it has some that lie as rows.
+  bool has_whole_panels_ = false, has_whole_rows_ = false;
 };
 
 }  // namespace

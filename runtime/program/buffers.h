@@ -9,7 +9,7 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// The factors of buffers' sizes.
+// The factors in the sizes of buffers. The table `terms` says what each is.
 enum class Term : uint8_t {
   none,
   sequences,
@@ -60,94 +60,103 @@ inline constexpr TermInfo terms[] = {
     {Term::states, "states", "rows of encoder states in one call: b x m (cross attention)"},
     {Term::threads, "threads", "threads of the session"},
     {Term::apart, "apart",
-     "bytes behind each thread's part, so that no page of 4096 bytes belongs to two; 0 of one thread"},
-    {Term::block, "block", "rows that a thread takes through a layer at once: 128, or all where there are fewer"},
+     "bytes after each thread's part, so that no page of 4096 bytes belongs to two threads; 0 if there is one thread"},
+    {Term::block, "block", "rows that a thread takes through a layer at once: block_rows, or all if there are fewer"},
     {Term::queries, "queries",
-     "rows of scores that a thread makes at once: block, or up to 32 where all attention is full"},
+     "rows of scores that a thread computes at once: block, or up to 32 if all attention is full"},
     {Term::d_row, "d_row", "d_model, or the widest row between two layers"},
-    {Term::d_query, "d_query", "D = heads x d_head, or what else a block holds there, if that is more"},
+    {Term::d_query, "d_query",
+     "D = heads x d_head, or the width of other rows that share this buffer, if that is more"},
     {Term::d_scores, "d_scores",
-     "k of a head, and a column for each row of a short text; or up to 512 keys where attention is full or has a "
-     "window; multiples of 16"},
-    {Term::d_softmax, "d_softmax", "d_head as a multiple of 16, and 3 (full attention)"},
-    {Term::d_ffn, "d_ffn", "the feed-forward network's inner width, or what else a block holds there, if that is more"},
+     "k of a head plus a column for each row of a short sequence, or up to 512 keys if attention is full or has a "
+     "window; in multiples of 16"},
+    {Term::d_softmax, "d_softmax", "d_head as a multiple of 16, plus 3 (full attention)"},
+    {Term::d_ffn, "d_ffn",
+     "the feed-forward network's inner width, or the width of other rows that share this buffer, if that is more"},
     {Term::d_narrow, "d_narrow",
-     "bytes of a row that products in bf16 or int8 read: its elements, and of int8 their scales"},
-    {Term::d_narrow_hidden, "d_narrow_ffn", "the same of a slice of the feed-forward network's inner width"},
+     "bytes of a row that products in bf16 or int8 read: its elements and, in int8, their scales"},
+    {Term::d_narrow_hidden, "d_narrow_ffn",
+     "bytes of a row of a slice of the feed-forward network's inner width, in bf16 or int8"},
     {Term::d_states, "d_states", "width of a row of encoder states"},
     {Term::d_position, "d_position", "width of a computed position"},
-    {Term::positions, "positions", "computed positions: n, and one for pads that are not counted"},
+    {Term::positions, "positions", "computed positions: n, plus one if pads have a position of their own"},
     {Term::rotary, "rotary", "n x d_head for each rotary base: sines and cosines"},
-    {Term::projection, "projection", "panels of E^T and E, of the columns that short texts have rows for; each E once"},
+    {Term::projection, "projection",
+     "elements of the panels of E^T and E for short sequences, with as many columns of E as these have rows; each E "
+     "once"},
     {Term::compressed, "compressed",
-     "of a sequence: k d, k D, panels of K^T and V, or D for each row where E (Z W) is cheaper; the largest"},
+     "for each sequence the largest of k d, k D, panels of K^T and V, and D for each row if E (Z W) is cheaper"},
     {Term::keys, "keys",
-     "of a sequence: k D, the heads' own k where they differ, or panels of X W of a short text; the largest"},
+     "for each sequence the largest of k D, d_head x the sum of the heads' k if they differ, and panels of Z W of a "
+     "short sequence"},
     {Term::beside, "beside",
-     "of a sequence: k D of compressed keys beside a window, or panels of their K^T and V; the larger"},
+     "for each sequence the larger of k D for compressed keys beside a window and the panels of their K^T and V"},
     {Term::panels, "panels",
-     "rows x D where attention is full or has a window, a sequence's rows and a head's columns in multiples of 16"},
-    {Term::full, "full", "rows x D where attention is full or has a window, a sequence's rows in multiples of 16"},
+     "rows x D if attention is full or has a window, a sequence's rows and a head's columns in multiples of 16"},
+    {Term::full, "full", "rows x D if attention is full or has a window, a sequence's rows in multiples of 16"},
     {Term::scratch, "scratch",
-     "bytes that the GEMM provider asks for each thread; on a GPU what products and outputs need beside the rest"},
+     "bytes that the GEMM provider needs for each thread; on a GPU, bytes that products and outputs need in addition"},
     {Term::d_pooled, "d_pooled", "width of the encoder's output"},
-    {Term::scored, "scored", "b, or rows where a head scores each token"},
-    {Term::d_paired, "d_paired", "input of a head with a norm, or of one on pairs"},
+    {Term::scored, "scored", "b, or rows if a head scores each token"},
+    {Term::d_paired, "d_paired", "input width of a head with a norm, or of a head on pairs"},
     {Term::d_inner, "d_inner", "inner width of a classification head"},
-    {Term::classes, "classes", "classes of the head that has most (heads that score each token)"},
+    {Term::classes, "classes", "the most classes of a head (heads that score each token)"},
 };
 
-// The buffers of an arena, in the order in which they lie there.
+// The buffers of an arena, in the order in which they lie there. X are the rows of a model, Z the rows that keys and
+// values are computed from, W the weight of keys or values, E the projection that compresses them, Q the queries, K the
+// keys and V the values.
 enum class BufferId : uint8_t {
-  row_starts,    // first packed row of each sequence, and first row of its outputs
-  ids,           // of each packed row: its token; or the number of its vector, -1 = the prefix
-  positions,     // of each packed row: its row of the position table
-  types,         // of each packed row: token type
-  masks,         // of each packed row: mask_row, mask_query
-  state_starts,  // as row_starts, for the encoder states
-  state_masks,   // as masks
+  row_starts,    // The first packed row of each sequence, and the first row of its outputs.
+  ids,           // The token of each packed row, or the index of the caller's vector, or -1 for the prefix.
+  positions,     // The row of the position table that each packed row reads.
+  types,         // The token type of each packed row.
+  masks,         // The flags mask_row and mask_query of each packed row.
+  state_starts,  // The first row of each sequence's encoder states.
+  state_masks,   // The flag mask_row of each row of encoder states.
   encoder_states,
-  position_table,    // sinusoidal positions
-  rotary_table,      // sine and cosine of rotary positions
-  projection_table,  // panels of E^T and E, for short sequences
+  position_table,    // Sinusoidal positions.
+  rotary_table,      // The sines and cosines of rotary positions.
+  projection_table,  // Panels of E^T and E, for short sequences.
   rows,              // X
-  second_rows,       // the second stream of a reversible model
-  normalized,        // norm(X), pre-norm models only
-  first_rows,        // of each sequence its first row of X: all that the last layer makes where nothing else is read
+  second_rows,       // The second stream of a reversible model.
+  normalized,        // norm(X), in pre-norm models only.
+  // The first row of X of each sequence. If a call's outputs read no other rows, the last layer computes only these.
+  first_rows,
   first_second_rows,
   first_normalized,
-  compressed_key,  // E Z or Z W of each sequence; later its packed K^T
+  compressed_key,  // E Z or Z W of each sequence, and later its packed K^T.
   compressed_value,
   keys,
   values,
-  keys_beside,  // the compressed keys and values of each sequence that stand beside those of a window
+  keys_beside,  // The compressed keys and values of each sequence that attention reads in addition to a window.
   values_beside,
-  packed_keys_beside,  // the same as panels of K^T and V
+  packed_keys_beside,  // Panels of K^T and V of these compressed keys and values.
   packed_values_beside,
-  query,    // Q of a block; the context takes its place head by head
-  scores,   // one head's scores of a block
-  softmax,  // full attention: one head's context, then row_max, row_sum and rescale of each row
+  query,    // Q of a block of rows. The context replaces it head by head.
+  scores,   // The scores of one head for a block of queries.
+  softmax,  // In full attention: the context of one head, then row_max, row_sum and rescale of each row.
   ffn,
-  narrow_rows,    // a block of rows as a product in bf16 or int8 reads it
-  narrow_hidden,  // the same of a slice of the feed-forward network's inner width
-  scratch,        // the GEMM provider's
+  narrow_rows,    // A block of rows in bf16 or int8, as the left side of a product.
+  narrow_hidden,  // A slice of the feed-forward network's inner width in bf16 or int8.
+  scratch,        // The scratch memory of the GEMM provider.
   pooled,
-  paired,  // a head's input: normalized, or made of two sequences
-  head,    // a head's dense output
+  paired,  // The input of a head after its norm, or made of two sequences.
+  head,    // The output of a head's dense layer.
   logits,
   count
 };
 
 inline constexpr int buffer_count = static_cast<int>(BufferId::count);
 
-// Bytes: width x the product of the terms; where `other` is given, width x the larger of the two products. Where each
-// thread has a part, that and `apart` bytes behind it, times `threads`.
+// The size of a buffer in bytes is element_bytes x the product of `factors`. If `other` is given, it is element_bytes x
+// the larger of that product and `other`. If each thread has a part, the size is threads x (that + apart).
 struct BufferInfo {
   BufferId buffer;
   const char* name;
   uint64_t element_bytes;
   Term factors[2];
-  Term ld = Term::none;  // the term that is its leading dimension: all views of a `rows` or `block` buffer share it
+  Term ld = Term::none;  // The term that is the leading dimension, which all views of a buffer with rows share.
   bool each_thread = false;
   Term other = Term::none;
 };

@@ -8,7 +8,7 @@ namespace LINFORMER_NAMESPACE {
 namespace {
 
 constexpr int64_t workspace_bytes = int64_t{8} << 20;
-constexpr int64_t enough_slices = 64;  // products of one call that keep a GPU busy
+constexpr int64_t enough_slices = 64;  // The number of products in one call that is enough to keep a GPU busy.
 
 }  // namespace
 
@@ -48,7 +48,7 @@ bool device_scratch(const Program& p, DeviceScratch* scratch) {
   place(&scratch->groups, static_cast<int64_t>(p.groups.size()), device_group_bytes);
   place(&scratch->positions, device_positions, sizeof(int32_t));
   place(&scratch->workspace, workspace_bytes, 1);
-  offset = offset + device_alignment;  // the region itself may begin anywhere
+  offset = offset + device_alignment;  // The region itself may begin at any address.
   uint64_t elements = 0;
   fits = fits && offset.get(&scratch->total) && narrow.get(&elements) && scratch->total <= INT64_MAX;
   scratch->narrow_elements = static_cast<int64_t>(elements);

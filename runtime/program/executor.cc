@@ -13,7 +13,7 @@ void Executor::count_costs(const Section& section, const Batch& batch, int64_t f
     for (int32_t i = stage.op_begin; i < stage.op_end; ++i) {
       const Op& op = program_.ops[static_cast<size_t>(i)];
       OpProfile& counted = profile[i];
-      double weight_bytes = 0;  // read once for all sequences, where the stage is for any
+      double weight_bytes = 0;  // Weights are read once for all sequences, if the stage runs for any of them.
       for (int64_t q = first; q < first + sequences; ++q) {
         const int64_t states = batch.has_states ? batch.state_starts[q + 1] - batch.state_starts[q] : 0;
         const Cost cost = cost_of(program_, stage, op, batch.length(q), states, q == first ? positions : 0);
@@ -84,7 +84,7 @@ const Section* Executor::output_section(const Request& request, size_t i, int la
 }
 
 bool Executor::head_destination(std::span<const Output> outputs, size_t i, Destination* to) {
-  // The first output of each kind that a head has goes with the first of the other kind.
+  // The head's first output of logits and its first output of probabilities are computed together.
   const auto first = [&](OutputKind kind) {
     size_t at = 0;
     while (at < outputs.size() &&

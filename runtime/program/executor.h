@@ -1,4 +1,4 @@
-// What runs a program: on the CPU (runtime/cpu) or on a GPU (runtime/cuda).
+// The interface that runs a program, on the CPU (runtime/cpu) or on a GPU (runtime/cuda).
 #pragma once
 
 #include <atomic>
@@ -14,53 +14,58 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// What a call computes. Its outputs were checked: the model has them, and their values are long enough.
+// The outputs that a call computes, and how it reports and stops. The session has checked that the model has these
+// outputs and that their values have enough room.
 struct Request {
   std::span<const Output> outputs;
-  Pooling pooling = Pooling::first_token;     // of a pooled output that doesn't say
-  const std::atomic<bool>* cancel = nullptr;  // true: stop
+  Pooling pooling = Pooling::first_token;     // The pooling of pooled outputs that name none.
+  const std::atomic<bool>* cancel = nullptr;  // If it becomes true, the call stops. May be null.
   void (*progress)(void* context, double share) = nullptr;
   void* progress_context = nullptr;
-  bool one_thread = false;
+  bool one_thread = false;  // Whether the call runs on the calling thread alone.
 
   bool is_cancelled() const { return cancel != nullptr && cancel->load(std::memory_order_relaxed); }
 };
 
-// Where the numbers of a section go. Null: not wanted.
+// The memory that a section writes its outputs to. A pointer is null if the caller doesn't want that output.
 struct Destination {
   float* values = nullptr;
-  float* probabilities = nullptr;  // of a head
+  float* probabilities = nullptr;  // The probabilities of a head.
   Pooling pooling = Pooling::first_token;
-  std::span<const MaskPosition> positions = {};  // of masked-LM
-  bool first_rows = false;                       // of the encoder's rows only each sequence's first was made
+  std::span<const MaskPosition> positions = {};  // The positions that masked-LM logits are computed for.
+  bool first_rows = false;  // Whether the encoder has computed only the first row of each sequence.
 };
 
+// Runs the calls of one session.
 class Executor {
  public:
   virtual ~Executor() = default;
 
   const Program& program() const { return program_; }
-  // The arena's final layout, with the scratch that products turned out to need.
+  // Returns the final layout of the arena, including the scratch memory that products need.
   const ArenaLayout& layout() const { return layout_; }
-  // Of the arena's beginning, which the caller provides: all of it, or what a device is sent in each call.
+  // Returns how many bytes of the arena, from its beginning, the caller provides in host memory. On the CPU this is the
+  // whole arena, and on a device it is the part that each call sends to it.
   virtual uint64_t host_bytes() const { return layout_.total; }
-  // Starts the threads and fills the tables; nothing is allocated after it. The arena stays the caller's.
+  // Starts the threads and fills the tables. The executor allocates nothing after this. The caller keeps ownership of
+  // the arena, which must have host_bytes() bytes and stay valid as long as the executor exists.
   virtual Status start(std::byte* arena) = 0;
-  // Of what the caller provides.
+  // Returns the address of a buffer in the memory that the caller provides.
   template <class T = float>
   T* buffer(BufferId id) const {
     return reinterpret_cast<T*>(arena_ + layout_.offsets[static_cast<int>(id)]);
   }
 
-  // The address that the offsets of layout() count from: the arena's, or that of a device's memory. The tests read the
+  // Returns the address that the offsets of layout() count from: the arena, or a device's memory. Tests read the
   // results of single ops there.
   virtual const std::byte* memory() const { return arena_; }
 
-  // Waits until the last call has read what the caller's memory holds, which the next one writes.
+  // Waits until the last call no longer reads the caller's memory, so that the next call may write there.
   virtual Status ready() { return {}; }
   virtual Status run(const Batch& batch, const Request& request) = 0;
 
-  // What ops did in all calls, all threads together, by index in the program; empty without `profile`.
+  // The time, FLOPs and bytes of an op, in all calls and on all threads together. profile() has one entry for each op
+  // of the program. It is empty if the executor was created without profiling.
   struct OpProfile {
     double seconds = 0, flop = 0, bytes = 0;
   };
@@ -69,7 +74,8 @@ class Executor {
  protected:
   Executor(Program program, std::span<const std::byte* const> weights)
       : program_(std::move(program)), weights_(weights) {}
-  // run(section, destination) for each section of a call but masked-LM's, in order, and layer_done() after each layer.
+  // Calls run(section, destination) for each section that a call needs, in order, and layer_done() after each layer.
+  // Leaves out the masked-LM section.
   template <class Run, class LayerDone>
   Status run_encoder_sections(const Request& request, Run&& run, LayerDone&& layer_done) const {
     const int layers = static_cast<int>(program_.layers.size());
@@ -97,11 +103,11 @@ class Executor {
     }
     return {};
   }
-  // Adds to `profile`, by index in the program, what a section costs for sequences [first, first + sequences) of the
-  // batch. All masked-LM positions are counted with the first.
+  // Adds the FLOPs and bytes of a section, for sequences [first, first + sequences) of the batch, to `profile`, which
+  // has one entry for each op of the program. All masked-LM positions are counted with the first sequence.
   void count_costs(const Section& section, const Batch& batch, int64_t first, int64_t sequences, int64_t positions,
                    OpProfile* profile) const;
-  // Sinusoidal and rotary positions, for as many tokens as the program was lowered for.
+  // Fills the tables of sinusoidal and rotary positions, for as many tokens as the program was lowered for.
   void fill_tables();
 
   Program program_;
@@ -110,13 +116,16 @@ class Executor {
   std::byte* arena_ = nullptr;
 
  private:
-  // Whether no output needs another row of the last layer's result than the first of each sequence.
+  // Returns whether all outputs read only the first row of each sequence in the last layer's result.
   bool reads_first_rows(const Request& request) const;
-  // Of embedding, layers and finish the step-th.
+  // Returns the section of a step of the encoder. Step 0 is the embedding, step i is layer i - 1, and the step after
+  // the last layer finishes the encoder's output.
   Section encoder_section(int step, bool first_rows) const;
-  // What makes the i-th output of the rows after `layer`, or (-1) after the encoder; null: nothing, or not now.
+  // Returns the section that computes the i-th output from the rows after `layer`, or after the encoder if `layer` is
+  // -1. Returns null if the output is computed at another place or together with another output.
   const Section* output_section(const Request& request, size_t i, int layer, Destination* to) const;
-  // A head's logits and probabilities are one section. False: the other one of outputs[i] has it.
+  // Sets the destination of a head's outputs. One section computes both the logits and the probabilities of a head.
+  // Returns false if outputs[i] is computed together with another output.
   static bool head_destination(std::span<const Output> outputs, size_t i, Destination* to);
   void fill_positions();
   void fill_rotary(const Rotary& rotary);

@@ -1,4 +1,4 @@
-// Where each head's keys and values are, and how they are made.
+// Where the keys and values of each head lie, and how they are computed.
 #pragma once
 
 #include <algorithm>
@@ -14,10 +14,10 @@ namespace LINFORMER_NAMESPACE {
 
 // Which of the k compressed rows beside a window take part in attention, by the length of the sequence.
 struct RowsBeside {
-  int64_t k = 0;
-  int64_t exact = 0;   // of exact tokens; they come first
-  int64_t span = 0;    // positions that the other k - exact rows stand for, in order; 0: all rows always take part
-  int64_t window = 0;  // of the layer
+  int64_t k = 0;       // The number of compressed rows.
+  int64_t exact = 0;   // How many of them are rows of exact tokens. They come first.
+  int64_t span = 0;    // The positions that the other k - exact rows stand for, in order. If 0, all rows take part.
+  int64_t window = 0;  // The window of the layer.
 
   // Returns how many of the k rows take part in a sequence of n rows. They are the first ones: the rows of exact
   // tokens, and of the others those whose positions begin below n. No row takes part if the window shows every row to
@@ -30,38 +30,40 @@ struct RowsBeside {
   int64_t shortest() const { return span == 0 ? 0 : window + 2; }
 };
 
-// How one head's keys or values are made from its columns of Z W.
+// How the keys or values of one head are computed from its columns of Z W, where Z are the rows that they are computed
+// from and W is their weight.
 struct HeadProjection {
   ProjectionKind kind = ProjectionKind::none;
   LengthScale length_scale = LengthScale::none;
   int64_t k = 0, kernel = 0, stride = 0;
-  RowsBeside beside;  // of a linear one beside a window
+  RowsBeside beside;  // For a linear projection beside a window.
   View weight, row_bias, bias;
-  // How many rows of keys or values the projection makes of a sequence of n rows.
+  // Returns how many rows of keys or values the projection gives for a sequence of n rows.
   int64_t rows_of(int64_t n) const {
     if (kind == ProjectionKind::linear) return beside.k > 0 ? beside.seen(n) : k;
     return n < kernel ? 1 : (n - kernel) / stride + 1;
   }
 };
 
-// What the query heads of one group see: their keys and values.
+// A group of query heads that see the same keys and values.
 struct KeyGroup {
-  int64_t k = 0;              // compressed rows of a sequence of N rows; 0: full attention
-  int64_t column = 0;         // of Z W
-  int64_t key_offset = 0;     // of its K and V in a sequence's slot, elements
-  int64_t panels_offset = 0;  // of its panels in a compressed slot, elements
-  HeadProjection projections[2];
+  int64_t k = 0;                  // The compressed rows of a sequence of max_tokens rows. If 0, attention is full.
+  int64_t column = 0;             // The group's first column in Z W.
+  int64_t key_offset = 0;         // Where its K and V begin in a sequence's slot, in elements.
+  int64_t panels_offset = 0;      // Where its panels begin in a slot of compressed keys or values, in elements.
+  HeadProjection projections[2];  // The projection of the keys and that of the values.
 };
 
-// A layer's groups, in the program's table: one for each head of keys, or one for each query head where heads have
-// projections of their own.
+// The groups of a layer, as a range of the program's table. There is one for each head of keys, or one for each query
+// head if the heads have their own projections.
 struct KeyGroups {
   int32_t first = 0, count = 0;
-  int32_t heads = 1;  // of queries, in each group
+  int32_t heads = 1;  // The number of query heads in each group.
+  // Returns the group of a query head, counted from the first group of the layer.
   int64_t of_head(int64_t head) const { return head / heads; }
 };
 
-// Elements of a group's panels of K^T or V, of `rows` rows of keys or values.
+// Returns the number of elements in a group's panels of K^T or V for `rows` rows of keys or values, whichever is more.
 inline int64_t group_panels(int64_t d_head, int64_t rows) {
   return std::max(panel_elements(ElementType::f32, d_head, rows), panel_elements(ElementType::f32, rows, d_head));
 }

@@ -40,7 +40,9 @@ class Planner {
     return encoder_
         .projections[attention_.value_is_key ? attention_.key_projections[0] : attention_.value_projections[0]];
   }
+  // Returns a threshold that all sequences are below.
   int64_t always() const { return encoder_.max_tokens + int64_t{1}; }
+  // Returns the threshold such that sequences of at most `equal` rows are below it.
   int64_t above(double equal) const {
     return equal >= encoder_.max_tokens ? always() : static_cast<int64_t>(equal) + 1;
   }
@@ -54,12 +56,14 @@ class Planner {
     plan_.shared_projection = key().weight == value().weight;
   }
 
-  // Multiply-adds of both sides for a sequence of n rows, compressed first:
-  //   (1 or 2) n k d + 2 k d D;  projected first: 2 n d D + 2 n k D.
-  // Compressing first wins from n = 2 k d D / (2 d D + 2 k D - c k d) on, c = 1 when E = F, else 2. With a projection
-  // for each head it would take heads n k d: such layers always project first.
+  // Returns the number of rows below which a sequence is multiplied by the weight before it is compressed. The
+  // multiply-adds of keys and values together, for a sequence of n rows of width d and keys of width D, are
+  //   c n k d + 2 k d D if rows are compressed first, and 2 n d D + 2 n k D if they are multiplied by the weight first,
+  // where c is 1 if keys and values have the same projection and 2 otherwise. Compressing first is cheaper from
+  // n = 2 k d D / (2 d D + 2 k D - c k d) on. If each head has its own projection, compressing first would take
+  // heads n k d, so such layers always multiply by the weight first.
   int64_t project_first_below() const {
-    // What is done to each key before it is compressed.
+    // Rotary positions and key norms are applied to each key, so it must exist before it is compressed.
     const bool changes_keys = attention_.rotary_base != 0 || attention_.key_norm.present();
     if (!plan_.one_projection || changes_keys || attention_.row_mask == RowMask::zeroed) return always();
     const double d = inputs(attention_.key), k = static_cast<double>(key().k), width = key_width();
@@ -67,13 +71,15 @@ class Planner {
     return gain <= 0 ? always() : above(2 * k * d * width / gain);
   }
 
-  // Multiply-adds of a sequence of n rows, keys and queries together:
-  //   scores compressed: 2 n d D + 2 n n (D + heads k);  E (Z W): 2 n d D + 4 n k D;  (E Z) W: (1 or 2) n k d + 2 k d D
-  //   + 2 n k D.
+  // Decides for which sequences the scores are compressed instead of the keys. The multiply-adds of keys and queries
+  // together, for a sequence of n rows of width d, are
+  //   2 n d D + 2 n n (D + heads k) if scores are compressed,
+  //   2 n d D + 4 n k D for E (Z W), and
+  //   c n k d + 2 k d D + 2 n k D for (E Z) W, with c as in project_first_below().
   // Here D is kv_heads x head_dim for keys and heads x head_dim for queries. Compressing the scores is cheapest below
   // n = 2 k D / (D + heads k). If that exceeds the threshold between the two others, E (Z W) is never cheapest, and the
   // threshold is the positive root of cost(compressed scores) = cost((E Z) W). This path needs panels, no rotation,
-  // masking or bias between Z W and the keys, and an E that is stored in bf16 where attention is computed in bf16.
+  // masking or bias between Z W and the keys, and an E that is stored in bf16 if attention is computed in bf16.
   void choose_short() {
     if (!target_.packs || plan_.project_first_below >= always()) return;
     for (const Projection* projection : {&key(), &value()}) {
@@ -107,6 +113,7 @@ class Planner {
   }
 
   double key_width() const { return static_cast<double>(attention_.kv_heads) * attention_.head_dim; }
+  // Returns the number of different projections that keys and values have.
   double sides() const { return plan_.shared_projection ? 1 : 2; }
 
   const ModelDescription& description_;

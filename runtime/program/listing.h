@@ -1,4 +1,4 @@
-// A program in words, a line for each op.
+// The text of a program's listing, with one line for each op.
 #pragma once
 
 #include "base/description.h"
@@ -8,14 +8,14 @@
 namespace LINFORMER_NAMESPACE {
 
 struct OpText {
-  char condition[24];  // "always", "n < 188", "n >= 188"
-  char operands[384];  // "query = rows[512, 768] x layers.0.q_proj.weight[768, 768] + bias"
+  char condition[24];  // The lengths that its stage runs for: "always", "n < 188", "n >= 188".
+  char operands[384];  // For example "query = rows[512, 768] x layers.0.q_proj.weight[768, 768] + bias".
 };
-// For one sequence of `rows` rows and `states` rows of encoder states.
+// Returns the text of an op for one sequence of `rows` rows with `states` rows of encoder states.
 OpText describe(const Program& program, const ModelDescription& description, const Stage& stage, const Op& op,
                 int64_t rows, int64_t states);
 
-// What part of the model a stage belongs to: "embedding", "layer 3", "head 0", ...
+// The part of the model that a stage belongs to: "embedding", "layer 3", "head 0", ...
 struct PartText {
   char text[24];
 };

@@ -57,7 +57,7 @@ View Lowering::multiplied(const View& a, ElementType compute) {
   const View out = narrow(BufferId::narrow_rows, compute, a.cols);
   if (out_of_memory_) return out;
   const int32_t count = static_cast<int32_t>(program_.ops.size());
-  // What was converted serves all products of its stage, until its source is written.
+  // Converted rows can be used by all products of the stage, until an op writes the rows that they were converted from.
   bool known = converted_by_ >= program_.stages.back().op_begin;
   if (known) {
     const auto& last = program_.ops[static_cast<size_t>(converted_by_)].as<ops::Convert>();
@@ -74,7 +74,7 @@ View Lowering::multiplied(const View& a, ElementType compute) {
   return out;
 }
 
-// Of each sequence its first row of a buffer of rows.
+// Returns the view of the first row of each sequence that corresponds to a buffer of rows.
 View Lowering::first(BufferId buffer, int64_t cols) {
   if (buffer == BufferId::rows) return scored(BufferId::first_rows, cols);
   return scored(buffer == BufferId::second_rows ? BufferId::first_second_rows : BufferId::first_normalized, cols);
@@ -122,7 +122,7 @@ ops::Gemm& Lowering::gemm(const View& a, const Linear& linear, const View& out, 
   gemm.out = out;
   gemm.b = weight(linear.weight);
   gemm.a = multiplied(a, product_type(tensor(linear.weight), program_.target));
-  // A tied output: the token embedding, [outputs, inputs] row by row.
+  // A row-major weight is a token embedding that serves as output, [outputs, inputs].
   if (gemm.b.layout == RightLayout::row_major) gemm.b.layout = RightLayout::transposed;
   gemm.bias = weight(linear.bias);
   gemm.activation = activation;
@@ -137,7 +137,7 @@ void Lowering::norm_in_place(const Norm& norm, const View& x) {
   if (norm.present()) this->norm(norm, x, x);
 }
 
-// The rows of X, or of both streams side by side, for the caller.
+// Adds a section that copies the rows of X to the caller. A reversible model's two streams are put side by side.
 void Lowering::hidden(Section* section, int64_t width, int64_t streams) {
   const int32_t begin = stage_count();
   stage(Domain::sequences);
@@ -162,7 +162,7 @@ bool Lowering::finishes() const {
   return reversible() || encoder_.final_norm.present() || encoder_.output.present() || encoder_.zero_masked_rows;
 }
 
-// From the last layer's rows to the encoder's output, in place.
+// Adds the ops that turn the rows of the last layer into the encoder's output, in place.
 void Lowering::finish_rows() {
   const View x = rows(BufferId::rows, last_.width_out), out = rows(BufferId::rows, program_.output_width);
   if (reversible()) add(ops::Add{x, rows(BufferId::second_rows, last_.width_out)});
@@ -175,8 +175,9 @@ void Lowering::finish_rows() {
   if (encoder_.zero_masked_rows) add(ops::Zero{out, ZeroRows::masked});
 }
 
-// The last layer again, from its keys on, for calls that read no other row of its result: a classifier on the first
-// token. Rows don't depend on one another there, so they have the same bits.
+// Lowers the last layer a second time, from its queries on, for the first row of each sequence alone. Calls use it if
+// their outputs read no other row, as a classifier on the first token does. Rows don't depend on one another in this
+// part of a layer, so the results have the same bits.
 void Lowering::first_rows() {
   const int32_t begin = stage_count();
   Stage& made = stage(Domain::first_rows);

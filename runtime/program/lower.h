@@ -1,4 +1,7 @@
-// From a description to a program, part by part: one function for each part of a model.
+// Lowers the description of a model to a program, with one function for each part of a model.
+//
+// In the comments of lower*.cc, X are the rows of a model, Z the rows that a layer's keys and values are computed from
+// (README.md), W the weight of keys or values, E the projection that compresses them, K the keys and V the values.
 #pragma once
 
 #include "base/description.h"
@@ -9,12 +12,12 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// First refusal: what the description says and no executor can do, by name.
+// Returns an error that names the layer if it needs something that no executor can do.
 Status check_executable(const EncoderDescription& encoder);
 
-// `encoder` is one of the description's. `has_heads`: heads and masked-LM read this encoder's rows.
-// A pure function of its arguments, which writes the program where it stays: moving one is a kilobyte of code. After an
-// error *program is incomplete. *program must be as it was constructed.
+// Lowers an encoder of the description. It is a pure function of its arguments. If `has_heads`, heads and masked-LM
+// read the rows of this encoder. *program must be newly constructed, and it is incomplete after an error. The program
+// is not returned by value, because moving one takes a kilobyte of code.
 Status lower(const ModelDescription& description, const EncoderDescription& encoder, bool has_heads,
              const Extents& extents, const Target& target, Program* program);
 
@@ -32,31 +35,34 @@ class Lowering {
   Status layers();
   Status finish();
   Status heads();
-  // Leading dimensions, when every width is known.
+  // Sets the leading dimensions, which depend on the widths of all views, and the arena's terms. Returns out_of_memory
+  // if an earlier function found no memory.
   Status complete();
 
  private:
+  // The layer that is being lowered.
   struct LayerState {
     const LayerDescription* description;
-    const LayerDescription* next;
+    const LayerDescription* next;  // The layer after it, or null.
     LayerPlan plan;
-    ops::Attend attend;  // what the layer's queries do; its blocks of queries are those of each stage
+    ops::Attend attend;  // The attention of the layer, without its operands `out` and `query`, which each stage sets.
     KeyRows key_rows;
     bool value_is_key = false;
     bool zeroes_masked = false;
-    int64_t key_width = 0;  // of Z W
-    int64_t key_ld = 0;     // of K and V in a slot
+    int64_t key_width = 0;  // The width of Z W.
+    int64_t key_ld = 0;     // The leading dimension of K and V in a slot.
     int64_t width_in, width_between, width_out;
   };
 
-  // Stages and ops. Memory that runs out is remembered and said by complete().
+  // Appends a stage. If there is no memory for it, returns a spare stage, and complete() returns the error.
   Stage& stage(Domain domain);
-  // Appends an op to the last stage. The reference is valid until the next one.
+  // Appends an op to the last stage. The reference is valid until the next op is added.
   template <class Struct>
   Struct& add(const Struct& op) {
     return push(KindOf<Struct>::value, &op, sizeof op).template as<Struct>();
   }
-  // Not inlined: each kind of op would copy a whole Op in each place.
+  // Appends an op to the last stage. It is not a template, because a copy of a whole Op for each kind would be much
+  // code.
   Op& push(OpKind kind, const void* op, size_t size);
   Section section(int32_t begin) const { return {begin, stage_count()}; }
   int32_t stage_count() const { return static_cast<int32_t>(program_.stages.size()); }
@@ -65,8 +71,8 @@ class Lowering {
   int64_t inputs(const Linear& linear) const { return static_cast<int64_t>(tensor(linear.weight).shape[1]); }
   int64_t outputs(const Linear& linear) const { return static_cast<int64_t>(tensor(linear.weight).shape[0]); }
 
-  // Views. A view of a `rows`, `block` or `scored` buffer widens it.
-  // While the last layer is lowered for first rows, they stand in the place of all.
+  // Returns a view of a buffer of rows. While the last layer is lowered for the first rows alone, it is a view of the
+  // buffer of first rows. If the encoder has no layers, it is the token embedding.
   View rows(BufferId buffer, int64_t cols) {
     if (gathers()) return weight(encoder_.embedding.tokens);
     return first_only_ ? first(buffer, cols) : buffer_view(Place::rows, buffer, cols, 0);
@@ -79,17 +85,19 @@ class Lowering {
   static View slot(BufferId buffer, int64_t slot_rows, int64_t cols);
   View buffer_view(Place place, BufferId buffer, int64_t cols, int64_t offset);
   View source(const LayerState& layer, int64_t cols);
-  View weight(TensorIndex index) const;  // row-major, or the right side of a product
-  View caller(int64_t cols) const;
+  // Returns the view of a tensor, row-major or as the right side of a product. If the index is `absent`, the view is
+  // not present.
+  View weight(TensorIndex index) const;
+  View caller(int64_t cols) const;  // Returns a view of the caller's memory.
 
-  // `a` as a product in `compute` reads it: converted, where it isn't yet.
+  // Returns a view of `a` in the type `compute`. Adds the op that converts it, unless an op of the stage already has.
   View multiplied(const View& a, ElementType compute);
   View narrow(BufferId buffer, ElementType type, int64_t cols);
 
-  // The common ops.
+  // Functions that add the ops that many parts of a model have.
   ops::Gemm& gemm(const View& a, const Linear& linear, const View& out, Activation activation = Activation::none);
   void norm(const Norm& norm, const View& from, const View& out);
-  void norm_in_place(const Norm& norm, const View& x);  // does nothing if the norm is absent
+  void norm_in_place(const Norm& norm, const View& x);  // Does nothing if the norm is absent.
   ops::Pool& pool(Pooling pooling, const View& out);
   void hidden(Section* section, int64_t width, int64_t streams);
 
@@ -137,22 +145,23 @@ class Lowering {
   void sentence_embedding(const SentenceEmbedding& embedding);
   void masked_lm(const MaskedLmHead& mlm);
 
-  // Whether the encoder has no layers: its rows are read from the token embedding where it lies, and never made.
+  // Returns whether the encoder has no layers. Its rows are then never stored: pooling and outputs read them in the
+  // token embedding.
   bool gathers() const { return encoder_.layers.empty(); }
   bool reversible() const { return encoder_.residual == ResidualKind::reversible; }
   bool pre_norm() const { return encoder_.norm_placement == NormPlacement::pre; }
   bool adds() const { return encoder_.residual != ResidualKind::none; }
-  // The rows that a layer reads: a reversible layer reads its second stream where others read their only one.
+  // Returns the buffer of the rows that a layer reads. A reversible layer reads its second stream.
   BufferId stream() const { return reversible() ? BufferId::second_rows : BufferId::rows; }
 
   const ModelDescription& description_;
   const EncoderDescription& encoder_;
   Program& program_;
-  LayerState last_{};  // the layer that was lowered last
+  LayerState last_{};  // The layer that was lowered last.
   bool first_only_ = false;
   int32_t next_group_ = 0;
   bool out_of_memory_ = false;
-  int32_t converted_by_ = -1;  // the op that filled narrow_rows last
+  int32_t converted_by_ = -1;  // The index of the last op that filled the buffer narrow_rows.
   Stage spare_stage_;
   Op spare_op_;
 };

@@ -1,5 +1,5 @@
-// Lowers what all kinds of attention have in common. lower_compressed_keys.cc lowers compressed keys and values, and
-// lower_whole_keys.cc those that are not compressed.
+// Lowers the parts that all kinds of attention share. lower_compressed_keys.cc lowers compressed keys and values, and
+// lower_whole_keys.cc lowers keys and values that are not compressed.
 #include <algorithm>
 
 #include "base/description.h"
@@ -20,7 +20,7 @@ const Projection& Lowering::projection_of(const AttentionDescription& attention,
   return encoder_.projections[indices[indices.size() == 1 ? 0 : group]];
 }
 
-// Panels of a sequence's keys or values, in a slot of `buffer`.
+// Returns the view of the panels of a sequence's keys or values in `buffer`.
 View Lowering::panels(BufferId buffer, const ops::Attend& attend) const {
   View view;
   view.place = attend.whole ? Place::key_rows : Place::sequence;
@@ -56,7 +56,7 @@ void Lowering::add_groups(LayerState* layer) {
       head.weight = weight(projection.weight);
       if (projection.kind == ProjectionKind::convolution) head.weight.layout = RightLayout::transposed;
       (projection.kind == ProjectionKind::linear ? head.row_bias : head.bias) = weight(projection.bias);
-      // fairseq: the key bias is added to each compressed row.
+      // In fairseq's models the bias of the linear layer is added to each compressed row.
       const Linear linear = linear_of(description, side);
       if (bias_after(linear, projection)) {
         head.bias = weight(linear.bias);
@@ -81,8 +81,8 @@ Stage& Lowering::key_stage(const LayerState& layer, Domain domain, const Lengths
   return made;
 }
 
-// Rotary positions of queries or keys, where the layer has them. The table is the same for all layers of one base and
-// scale.
+// Adds the op that applies rotary positions to queries or keys, if the layer has them. Layers with the same base, scale
+// and d_head share one table.
 void Lowering::rotate(const LayerState& layer, const View& x) {
   const float base = layer.description->attention.rotary_base, scale = layer.description->attention.rotary_scale;
   if (base == 0) return;
@@ -107,7 +107,7 @@ void Lowering::rotate(const LayerState& layer, const View& x) {
   add(ops::Rotate{x, table});
 }
 
-// Z W of a block of a sequence's rows; masked ones are zero where the dialect says so.
+// Adds the ops that compute Z W for a block of a sequence's rows. Masked rows become zero if the model wants it.
 void Lowering::project_rows(const LayerState& layer, int side, const View& out) {
   const AttentionDescription& description = layer.description->attention;
   Linear linear = linear_of(description, side);
@@ -120,7 +120,7 @@ void Lowering::project_rows(const LayerState& layer, int side, const View& out) 
   if (layer.zeroes_masked) add(ops::Zero{out, ZeroRows::masked});
 }
 
-// K or V of a sequence, as rows.
+// Returns the view of K or V of a sequence as rows.
 View Lowering::key_slot(const LayerState& layer, int side) const {
   View view;
   view.place = layer.attend.whole ? Place::key_rows : Place::sequence;

@@ -47,7 +47,8 @@ View Lowering::projected_slot(const LayerState& layer, int side) {
   return slot(compressed_of(side), std::min(layer.plan.longest, layer.plan.project_first_below - 1), layer.key_width);
 }
 
-// Adds E Z for long sequences and Z W for those that are projected first. All heads share one linear E.
+// Adds the products E Z for long sequences and Z W for sequences that are multiplied by W first. All heads share one
+// linear E.
 void Lowering::compress_side(const LayerState& layer, int side) {
   const AttentionDescription& description = layer.description->attention;
   const Projection& projection = projection_of(description, side, 0);
@@ -70,13 +71,13 @@ void Lowering::compress_side(const LayerState& layer, int side) {
   }
 }
 
-// Scales K or V by a factor that depends on n, which no stored weight can contain.
+// Adds the op that scales K or V by a factor that depends on the sequence's length n. No stored weight can contain it.
 void Lowering::scale_by_length(const Projection& projection, const View& key) {
   if (projection.length_scale == LengthScale::none) return;
   add(ops::ScaleByLength{key, weight(projection.weight), projection.length_scale});
 }
 
-// Adds K or V, computed as (E Z) W or as E (Z W).
+// Adds the ops that compute K or V as (E Z) W or as E (Z W).
 void Lowering::shared_side(const LayerState& layer, int side) {
   const AttentionDescription& description = layer.description->attention;
   const Projection& projection = projection_of(description, side, 0);
@@ -92,7 +93,7 @@ void Lowering::shared_side(const LayerState& layer, int side) {
   const View e = weight(projection.weight), key = slot(keys_of(side), k, layer.key_width);
   if (compresses) {
     key_stage(layer, Domain::compressed_rows, {.from = layer.plan.project_first_below}, k, side == value_side);
-    // The dialect adds b before E: (E Z) W then misses (E 1) b^T.
+    // If the model adds the bias b before E, (E Z) W lacks (E 1) b^T, where 1 is a vector of ones.
     const bool row_sums = linear.bias != absent && !after;
     Linear plain = linear;
     if (row_sums) plain.bias = absent;

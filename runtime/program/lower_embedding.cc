@@ -1,11 +1,11 @@
-// The rows that the first layer reads: tokens or vectors, positions, token types, and what the dialect does around
-// them. Source: fairseq's TransformerEncoder, BertEmbeddings, tatp22/linformer-pytorch, vit-pytorch.
+// Lowers the embedding, which computes the rows that the first layer reads from tokens or vectors, positions and token
+// types. Source: fairseq's TransformerEncoder, BertEmbeddings, tatp22/linformer-pytorch, vit-pytorch.
 #include "base/description.h"
 #include "program/lower.h"
 
 namespace LINFORMER_NAMESPACE {
 
-// Vectors to `out`. Without a linear they are read in place.
+// Adds the ops that copy the caller's vectors to `out`. If there is a linear layer, they go through a block of rows.
 void Lowering::read_vectors(const VectorInput& vectors, const View& out) {
   const bool has_linear = vectors.linear.present();
   const View read = has_linear ? block(BufferId::query, vectors.width) : out;

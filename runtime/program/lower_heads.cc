@@ -1,11 +1,11 @@
-// What reads the encoder's rows: pooled vectors, classification heads, sentence embeddings, masked-LM logits.
+// Lowers the outputs that read the encoder's rows: classification heads, sentence embeddings, masked-LM logits.
 #include "base/description.h"
 #include "program/lower.h"
 
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-// Sequences of one row of scores; 0: each packed row has its own.
+// The extent of the stages of a head that scores each packed row.
 constexpr int64_t each_row = 0;
 
 }  // namespace

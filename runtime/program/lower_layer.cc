@@ -1,4 +1,4 @@
-// One encoder layer, post-norm or pre-norm, on blocks of rows that stay in the core's cache.
+// Lowers one encoder layer, post-norm or pre-norm. Its ops work on blocks of rows that stay in the core's cache.
 #include <algorithm>
 
 #include "base/description.h"
@@ -6,7 +6,8 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// The context takes the query's place, or in 16 bits a place of its own.
+// Adds the attention of a block of queries and returns the view of its context. The context replaces the queries. If it
+// is rounded to 16 bits, it has a buffer of its own.
 View Lowering::attend(const LayerState& layer, const View& query) {
   const ElementType type = layer.plan.context;
   if (type == ElementType::f32) {
@@ -70,9 +71,10 @@ void Lowering::inner_slice(const Linear& linear, const View& left, int64_t begin
   add(gemm);
 }
 
-// Slice after slice of the inner width, each consumed while it is in the core's own cache: out = the first slice's
-// product + bias + residual, to which the others are added in order. Slices lie in the
-// buffer of the query's block, which nothing else needs by now and which is still in the core's cache.
+// Adds the feed-forward network in slices of its inner width, so that a slice is read while it is still in the core's
+// own cache: out = the product of the first slice + bias + residual, and then the products of the other slices are
+// added in order. The slices lie in the buffer of the queries, which are no longer needed. It is still in the core's
+// cache.
 void Lowering::sliced_feed_forward(const LayerState& layer, const View& in, const View& out, const View& residual) {
   const LayerDescription& description = *layer.description;
   const int64_t inner = outputs(description.ffn_in) / (description.gated ? 2 : 1);
@@ -104,8 +106,8 @@ void Lowering::sliced_feed_forward(const LayerState& layer, const View& in, cons
   }
 }
 
-// target += ffn(norm(input)) pre-norm, or target += ffn(input) post-norm. `input` is `target` but in a reversible
-// model.
+// Adds the feed-forward network: target += ffn(norm(input)) in a pre-norm model, target += ffn(input) in a post-norm
+// model. `input` and `target` are the same rows, except in a reversible model.
 void Lowering::feed_forward(const LayerState& layer, const View& input, const View& target) {
   const LayerDescription& description = *layer.description;
   View in = input;
@@ -117,7 +119,7 @@ void Lowering::feed_forward(const LayerState& layer, const View& input, const Vi
   View residual = adds() ? out : View();
   if (layer.plan.slice > 0) {
     if (adds() && description.ffn_resample.present()) {
-      residual = block(BufferId::ffn, layer.width_out);  // the query's block may hold `in`
+      residual = block(BufferId::ffn, layer.width_out);  // `in` may lie in the buffer of the queries.
       gemm(target, description.ffn_resample, residual);
     }
     return sliced_feed_forward(layer, in, out, residual);
@@ -128,7 +130,8 @@ void Lowering::feed_forward(const LayerState& layer, const View& input, const Vi
   if (description.gated) {
     const View from = block(BufferId::ffn, inner / 2), factor = block(BufferId::ffn, inner / 2, inner / 2);
     View gated = from;
-    // What every GEMM provider reads fastest. A device makes all rows at once, in place.
+    // Every GEMM provider reads rows fastest that follow one another without gaps. A device computes all rows at once,
+    // so there the result stays in its place.
     if (layer.plan.dense_gate) gated.ld = inner / 2;
     add(ops::Gate{gated, from, factor, description.activation});
     hidden = gated;
@@ -172,7 +175,7 @@ void Lowering::layer(size_t index, int64_t* width) {
   last_ = layer;
 }
 
-// What a layer does with each row, when there are keys.
+// Adds the ops that compute each row of a layer's result, after the keys and values exist.
 void Lowering::layer_rows(const LayerState& layer) {
   const LayerDescription& description = *layer.description;
   const AttentionDescription& attention = description.attention;
@@ -181,7 +184,7 @@ void Lowering::layer_rows(const LayerState& layer) {
   const View query = block(BufferId::query, layer.attend.heads * layer.attend.d_head);
   gemm(rows(normalizes ? BufferId::normalized : stream(), layer.width_in), attention.query, query);
   norm_in_place(attention.query_norm, query);
-  if (!first_only_) rotate(layer, query);  // position 0 is turned by no angle
+  if (!first_only_) rotate(layer, query);  // The first row has position 0, whose rotation is the identity.
   attention_output(layer, attend(layer, query), target);
   const View between = rows(BufferId::rows, layer.width_between);
   if (!pre_norm() && !description.outer_norm.present()) norm_in_place(description.attention_norm, between);

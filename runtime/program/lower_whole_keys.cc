@@ -60,10 +60,11 @@ class WholeKeys {
 
   // Adds the ops that compute K or V for a block of rows.
   void compute(int side) {
-    // Compressed keys are made of the rows that the window shows, which are therefore kept beside their panels.
+    // Compressed keys beside a window are computed from the whole keys as rows, so these are kept in addition to
+    // panels.
     const bool stored = !layer_.plan.panels || attend_.beside > 0;
     View rows = stored ? to_.key_slot(layer_, side) : to_.block(BufferId::ffn, layer_.key_width);
-    rows.ld = layer_.key_width;  // rows next to one another: what every GEMM provider writes fastest
+    rows.ld = layer_.key_width;  // Every GEMM provider writes rows fastest that follow one another without gaps.
     to_.project_rows(layer_, side, rows);
     if (layer_.plan.panels) pack_block(side, rows);
   }
@@ -111,8 +112,8 @@ class WholeKeys {
   Lowering& to_;
   const Lowering::LayerState& layer_;
   ops::Attend& attend_;
-  RowsBeside rows_;  // of the compressed keys and of the compressed values
-  int sides_;        // 1 where values are keys
+  RowsBeside rows_;  // Which compressed rows take part in attention, the same for keys and for values.
+  int sides_;        // 1 if the values are the keys, and 2 otherwise.
 };
 
 void Lowering::whole_keys(LayerState* layer) {

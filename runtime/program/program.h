@@ -1,7 +1,7 @@
-// A model lowered: what a session runs, as lists of stages and ops over views. README.md says how to read one.
+// A program: a lowered model, as lists of stages and ops over views, which a session runs. README.md explains it.
 //
-// Everything else is derived from it and nothing re-derives it: the arena, the GEMMs that a provider prepares, FLOPs
-// and bytes, the listing, and the execution. It owns no weight and has no address in it.
+// The arena, the GEMMs that a provider prepares, FLOPs and bytes, the listing and the execution are all derived from
+// the program and from nothing else. A program owns no weights and contains no addresses.
 #pragma once
 
 #include <cstdint>
@@ -15,93 +15,99 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// Full attention's scores at once: 64 KB of f32. Many keys, so that products are long and the context is seldom
-// corrected; a block of keys and values is then in the core's own cache for all of a row block's queries.
+// The queries and keys whose scores full attention computes at once. The scores take 64 KB in f32. There are many keys,
+// so that products are long and the context is seldom rescaled. A block of keys and values then stays in the core's own
+// cache for all queries of a block of rows.
 inline constexpr int64_t most_full_queries = 32, full_keys = 512;
 
-// What a program is lowered for. All are positive but encoder_states, which is 0 where nothing reads any.
+// The limits that a program is lowered for. All are positive except encoder_states, which is 0 if the model reads none.
 struct Extents {
-  int64_t sequences = 1;       // in one call
-  int64_t tokens = 1;          // of a sequence
-  int64_t rows = 1;            // in one call
-  int64_t encoder_states = 0;  // rows of a sequence's encoder states
+  int64_t sequences = 1;       // The most sequences in one call.
+  int64_t tokens = 1;          // The most tokens of a sequence.
+  int64_t rows = 1;            // The most rows in one call.
+  int64_t encoder_states = 0;  // The most rows of encoder states that a sequence has.
   int64_t threads = 1;
-  int64_t block_rows = 16;  // that a thread takes through a layer at once
+  int64_t block_rows = 16;  // The rows that a thread takes through a layer at once.
 
-  // The most rows from which a sequence's keys can be computed.
+  // Returns the most rows from which a sequence's keys can be computed.
   int64_t longest_source(KeySource source) const {
     if (source == KeySource::own) return tokens;
     return source == KeySource::encoder_states || encoder_states > tokens ? encoder_states : tokens;
   }
-  // Queries of full attention that meet a block of keys at once.
+  // Returns how many queries of full attention meet a block of keys at once.
   int64_t full_queries() const { return block_rows < most_full_queries ? block_rows : most_full_queries; }
 };
 
-// What the executor that runs it wants.
+// The properties of the executor that runs a program.
 struct Target {
-  bool packs = false;                  // K^T and V as panels
-  bool bf16 = false;                   // multiplies bf16 weights without widening them
-  bool int8 = false;                   // the same of int8, its rows of activations quantised
-  bool device = false;                 // runs each op on all rows at once, attends without a buffer of scores
-  ElementType all = ElementType::f32;  // device: what every weight is multiplied in, f32 or of 16 bits
-  // What layers with weights in bf16 or int8 attend in, and all others: f32, or bf16 where it packs.
+  bool packs = false;   // Whether it reads K^T and V as panels.
+  bool bf16 = false;    // Whether it multiplies bf16 weights without widening them.
+  bool int8 = false;    // Whether it multiplies int8 weights without widening them, by rows that are quantised.
+  bool device = false;  // Whether it runs each op on all rows at once and attends without a buffer of scores.
+  ElementType all = ElementType::f32;  // On a device: the type that every weight is multiplied in, f32 or of 16 bits.
+  // The types in which layers with weights in bf16 or int8, and all other layers, compute attention. They may be bf16
+  // only if the target packs.
   ElementType narrow_attention = ElementType::f32, wide_attention = ElementType::f32;
-  // What weights of `type` are multiplied in.
+  // Returns the type in which weights of `type` are multiplied.
   ElementType compute(ElementType type) const {
     if (device) return all;
     return (type == ElementType::bf16 && bf16) || (type == ElementType::int8 && int8) ? type : ElementType::f32;
   }
-  // What a layer with weights of `type` computes scores and context in. Weights of 8 bits leave them in 16: their rows
-  // have no scales of their own.
+  // Returns the type in which a layer with weights of `type` computes scores and context. With int8
+  // weights it is f32 or bf16, because rows of keys and values have no int8 scales.
   ElementType attention(ElementType type) const {
     if (device) return all;
     return type == ElementType::bf16 || type == ElementType::int8 ? narrow_attention : wide_attention;
   }
 };
 
+// The sections of a layer.
 struct LayerSections {
-  Section stages;
-  Section keys;    // the part of them that makes its keys and values
-  Section hidden;  // its rows for the caller
-  int64_t width = 0;
-  int64_t streams = 1;
+  Section stages;       // All stages of the layer.
+  Section keys;         // The stages that compute its keys and values, which come first.
+  Section hidden;       // The stage that copies the layer's rows to the caller.
+  int64_t width = 0;    // The width of the layer's rows.
+  int64_t streams = 1;  // The number of streams of rows: 2 in a reversible model.
 };
 
+// The stages of a head.
 struct HeadSections {
   Section stages;
   int64_t classes = 0;
-  bool each_row = false;    // scores packed rows, not sequences
-  bool first_rows = false;  // reads the first row of each sequence alone
-  bool pairs = false;       // two sequences each
+  bool each_row = false;    // Whether it scores each packed row instead of each sequence.
+  bool first_rows = false;  // Whether it reads only the first row of each sequence.
+  bool pairs = false;       // Whether it scores pairs of sequences.
 };
 
 // A sine and cosine table of rotary positions.
 struct Rotary {
   float base = 0, scale = 1;
   int64_t d_head = 0;
-  int64_t offset = 0;  // in the rotary table, elements
+  int64_t offset = 0;  // Where it begins in the buffer of rotary tables, in elements.
 };
 
-// A linear projection E[k, n] as the right side of a product, in panels.
+// A linear projection E[k, n] in panels, as the right side of a product.
 struct ProjectionTable {
   View e;
-  bool transposed = false;  // E^T[n, k], else E[k, n]
-  int64_t n = 0;            // columns of E that it has
+  bool transposed = false;  // Whether the table holds E^T[n, k] instead of E[k, n].
+  int64_t n = 0;            // How many of E's columns the table has. They are the first ones.
   ElementType compute = ElementType::f32;
-  int64_t offset = 0;  // in the projection table, elements of 4 bytes
+  int64_t offset = 0;  // Where it begins in the buffer of projection tables, in elements of 4 bytes.
 };
 
-// Sinusoidal positions: row i of the table is position first + i; pads may have a row of their own behind.
+// A table of sinusoidal positions. Row i is position first + i. If pads have a position of their own that is not among
+// these, one more row follows for it.
 struct SinusoidalTable {
   int64_t rows = 0, width = 0;
-  int64_t first = 0;     // position of row 0
-  int64_t pad_row = -1;  // where it lies, and what it is
-  int64_t pad_position = 0;
+  int64_t first = 0;         // The position of row 0.
+  int64_t pad_row = -1;      // The row that pads read, or -1 if pads are counted as other tokens are.
+  int64_t pad_position = 0;  // The position of pads.
   bool interleaved = false;
   float base = 0;
-  int32_t frequencies = -1;  // tensor: instead of powers of the base
+  int32_t frequencies = -1;  // The tensor of frequencies. If -1, frequencies are powers of the base.
 };
 
+// A lowered encoder, with its heads if it has any.
 struct Program {
   Extents extents;
   Target target;
@@ -115,33 +121,34 @@ struct Program {
   Section embedding_hidden;
   Array<LayerSections> layers;
   Section finish;
-  Section first_rows;  // the last layer after its keys, and `finish`, of the first row of each sequence alone
+  Section first_rows;  // The last layer after its keys, and `finish`, for only the first row of each sequence.
   Section output_hidden;
   Section pooled;
   Array<HeadSections> heads;
   Section sentence_embedding;
-  bool embeds_first_rows = false;  // the sentence embedding reads the first row of each sequence alone
+  bool embeds_first_rows = false;  // Whether the sentence embedding reads only the first row of each sequence.
   Section masked_lm;
 
-  bool needs_states = false;  // a layer's keys are made of encoder states and nothing else
+  bool needs_states = false;  // Whether the keys of some layer can only be computed from encoder states.
   int32_t pad_id = -1;
-  int64_t states_width = 0;     // of a row of encoder states
-  int64_t output_width = 0;     // of the encoder's output
-  int64_t embedding_width = 0;  // of a sentence embedding; 0: there is none
-  int64_t vocabulary = 0;       // of the masked-LM head's logits
-  int64_t max_pooled_rows = 0;  // mean_over_max_tokens: N
-  int64_t full_width = 0;       // full attention: elements that one row of K takes, all heads
-  // Full and compressed attention share buffers and divide them among sequences in different ways: what one layer has
-  // of a sequence may lie where another has something of the next.
+  int64_t states_width = 0;     // The width of a row of encoder states.
+  int64_t output_width = 0;     // The width of the encoder's output.
+  int64_t embedding_width = 0;  // The width of a sentence embedding. If 0, the model has none.
+  int64_t vocabulary = 0;       // The width of the masked-LM logits.
+  int64_t max_pooled_rows = 0;  // The number that Pooling::mean_over_max_tokens divides by.
+  int64_t full_width = 0;       // In full attention: the elements that one row of K takes, for all heads.
+  // Whether the model has layers with full and layers with compressed attention. They share buffers but divide them
+  // among sequences in different ways, so the data of one sequence in one layer may overlap the data of another
+  // sequence in another layer.
   bool mixes_attention = false;
-  // Sequences of fewer rows than this are projected whole, and their scores or Z W compressed: fewer operations there.
-  // The largest of any layer.
+  // The largest LayerPlan::project_first_below of the layers with one projection. Some layer multiplies sequences of
+  // fewer rows by the weight before it compresses them.
   int64_t project_first_below = 0;
   Arena arena;
-  int64_t slots[buffer_count] = {};  // elements of a sequence's slot, of each buffer that has slots
+  int64_t slots[buffer_count] = {};  // The elements of a sequence's slot in each buffer that has slots.
 
   Program() = default;
-  // Defined in lower.cc alone: each is 1 KB of code.
+  // These are defined in lower.cc, because each inlined copy would take 1 KB of code.
   Program(Program&& other) noexcept;
   Program& operator=(Program&& other) noexcept;
 
@@ -151,19 +158,22 @@ struct Program {
   }
 };
 
-// Columns of E Z that one item computes.
+// The columns of E Z that one item computes, where E is a projection and Z the rows that keys are computed from.
 inline constexpr int64_t column_chunk = 128;
-// Rows that a thread takes through a layer at once, where nothing else is asked for: a row block with its FFN slice
-// (128 x 3072 floats) stays near the core's own cache, and each weight read from the shared cache serves 128 rows.
+// The rows that a thread takes through a layer at once, unless the options say otherwise. A block of rows with its
+// inner rows of the feed-forward network (128 x 3072 floats) stays near the core's own cache, and each weight that is
+// read from the shared cache is used for 128 rows.
 inline constexpr int64_t default_block_rows = 128, max_block_rows = 256, block_row_multiple = 32;
-// Bytes between two threads' parts of a buffer. A core fetches lines ahead of what it reads, within a page: into the
-// next thread's part, which then has to take them back.
+// The bytes between two threads' parts of a buffer. A core prefetches cache lines after those that it reads, within a
+// page. Without the gap it would fetch lines of the next thread's part, which that thread would have to fetch back.
 inline constexpr int64_t thread_part_gap = 4096 - 64;
-// Full attention's K and V are made and read in multiples of so many rows: whole steps of V's panels in any type.
+// K and V of full attention are computed and read in multiples of this many rows, which are whole steps of V's panels
+// in every element type.
 inline constexpr int64_t full_panel_rows = 32;
 
-// Rows in steps of `block`, or evenly split over `parts` where these are less. Where that leaves fewer than 8 for each,
-// or there are no more than 16, 16 stay together: threads share their products instead, which reads weights less often.
+// Returns how many rows an item should have: `rows` divided evenly over `parts`, and at most `block`. There are at
+// least 8 rows in an item, or 16 if `rows` is at most 16 or too few for 8 in each part. With so few rows, threads share
+// products instead of rows, which reads the weights less often.
 int64_t even_step(int64_t rows, int64_t parts, int64_t block);
 
 }  // namespace LINFORMER_NAMESPACE

@@ -1,5 +1,5 @@
-// The stages of a program: what ops loop over, and for which sequences. What depends on a domain is in stage.cc, and
-// how an executor makes items of it in cpu/items.cc and cuda/executor.cc.
+// The stages of a program, which say what ops loop over and for which sequences. cpu/items.cc and cuda/executor.cc
+// divide a stage into items.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,20 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// What a stage loops over. Items of one stage may run in any order and at once.
+// The domain of a stage, which its ops loop over. Items of one stage may run in any order and at the same time.
 enum class Domain : uint8_t {
-  row_blocks,       // blocks of packed rows, across sequences
-  source_rows,      // blocks of the rows that a sequence's keys are made of
-  source_columns,   // column chunks of E Z of a sequence
-  compressed_rows,  // blocks of the k rows of a sequence's keys
-  key_heads,        // heads of a sequence's keys
-  first_rows,       // blocks of sequences, of which each has one row: its first
-  scored,           // blocks of rows of scores
-  sequences,
-  positions,  // blocks of the caller's masked positions
+  row_blocks,       // Blocks of packed rows, which may belong to several sequences.
+  source_rows,      // Blocks of the rows that a sequence's keys are computed from.
+  source_columns,   // Chunks of the columns of a sequence's E Z.
+  compressed_rows,  // Blocks of the k rows of a sequence's compressed keys.
+  key_heads,        // The groups of heads of a sequence's keys.
+  first_rows,       // Blocks of the first rows of sequences, one row for each sequence.
+  scored,           // Blocks of rows of scores or of pooled vectors.
+  sequences,        // The sequences of a call.
+  positions,        // Blocks of the masked positions that the caller asked for.
 };
 
-// Which sequences a stage is for, by the number of rows that their keys are made of: by default all.
+// The lengths of the sequences that a stage runs for: the rows that their keys are computed from. By default all.
 struct Lengths {
   int64_t from = 0, below = INT64_MAX;
   bool has(int64_t rows) const { return rows >= from && rows < below; }
@@ -34,42 +34,48 @@ struct Lengths {
 // The rows that keys and values are computed from. They are the layer's own rows or the encoder states.
 struct KeyRows {
   KeySource source = KeySource::own;
-  View own;  // packed rows, where they are no encoder states
+  View own;  // The packed rows, which are read if the encoder states are not.
 
   bool reads_states(bool has_states) const {
     return source == KeySource::encoder_states || (source == KeySource::encoder_states_or_own && has_states);
   }
 };
 
+// A list of ops that run one after the other on each item of a domain.
 struct Stage {
   Domain domain = Domain::row_blocks;
   Lengths lengths;
-  bool joins = false;       // runs at once with the stage before it: neither reads what the other writes
-  int64_t extent = 0;       // source_columns: columns; compressed_rows: rows; key_heads: heads; scored:
-                            // sequences that a row of scores is for, 0: a packed row
-  RowsBeside beside;        // compressed_rows: those of the `extent` rows that a sequence has; k = 0: all
-  KeyRows key_rows;         // of the layer, for domains and ops that are about keys
-  bool whole_keys = false;  // of the layer: keys have a row for each row that they are made of
+  // Whether it runs at the same time as the stage before it. Neither of the two reads what the other writes.
+  bool joins = false;
+  // The size of the domain: the columns in source_columns, the rows in compressed_rows, the groups in key_heads. In
+  // `first_rows` and `scored` it is the number of sequences that a row is for, or 0 if each packed row has its own
+  // scores.
+  int64_t extent = 0;
+  RowsBeside beside;        // In compressed_rows: which of the `extent` rows a sequence has. If its k is 0, all.
+  KeyRows key_rows;         // The rows that the layer's keys are computed from, for domains and ops that need them.
+  bool whole_keys = false;  // Whether the layer has one key for each row that keys are computed from.
   int32_t op_begin = 0, op_end = 0;
 
-  // compressed_rows: of a sequence whose keys are made of `source` rows.
+  // Returns the number of compressed rows of a sequence whose keys are computed from `source` rows.
   int64_t compressed(int64_t source) const { return beside.k > 0 ? beside.seen(source) : extent; }
 };
 
-struct Section {  // of stages
+// The stages [begin, end) of a program.
+struct Section {
   int32_t begin = 0, end = 0;
 };
 
-// Stages that run at once: one and those that join it.
+// The most stages that run at the same time: a stage and those that join it.
 inline constexpr int32_t most_joined = 4;
 
 const char* name_of(Domain domain);
 
-// Whether items are blocks of rows that don't depend on one another, of any sequences.
+// Returns whether the items of the domain are blocks of independent rows, which may belong to several sequences.
 bool takes_row_blocks(Domain domain);
 
-// The rows that the stage makes for one sequence of `rows` rows, whose keys are made of `source` rows and of which
-// `positions` are asked for. A head on pairs makes one row of scores for two sequences, so each counts half a row.
+// Returns the number of rows that the stage computes for one sequence of `rows` rows, if its keys are computed from
+// `source` rows and the caller asks for `positions` masked positions. A head on pairs computes one row of scores for
+// two sequences, so each of them counts half a row.
 double rows_of(const Stage& stage, int64_t rows, int64_t source, int64_t positions);
 
 }  // namespace LINFORMER_NAMESPACE

@@ -1,11 +1,12 @@
-// Tables that are made once for a session, for as many positions as it was planned for.
+// Fills the tables of positions, once for each session, for as many positions as the session was planned for.
 #include <cmath>
 
 #include "program/executor.h"
 
 namespace LINFORMER_NAMESPACE {
 
-// Sine and cosine of each position times each frequency, in double precision, once for a session.
+// Fills the table of sinusoidal positions with the sine and cosine of each position times each frequency. The angles
+// are computed in double precision.
 void Executor::fill_positions() {
   const SinusoidalTable& table = program_.sinusoidal;
   const int64_t half = table.width / 2;
@@ -27,7 +28,8 @@ void Executor::fill_positions() {
   }
 }
 
-// Row p: the cosines of p scale base^(-2 j / d_head), then the sines.
+// Fills a table of rotary positions. Row p has the cosines of p x scale x base^(-2 j / d_head) for each j < d_head / 2,
+// then the sines.
 void Executor::fill_rotary(const Rotary& rotary) {
   const int64_t half = rotary.d_head / 2;
   float* row = buffer(BufferId::rotary_table) + rotary.offset;

@@ -1,4 +1,4 @@
-// Names of matrices: what an op reads and writes, before anything has an address.
+// Views, which name the matrices that an op reads and writes before anything has an address.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +10,23 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// Where the elements of a view are.
+// The place where the elements of a view lie.
 enum class Place : uint8_t {
-  none,      // there is no such operand
-  weight,    // a tensor of the model
-  rows,      // a buffer with one row for each packed row of the batch
-  source,    // the rows that a layer's keys and values are made of: packed rows, or encoder states
-  sequence,  // a buffer with one slot for each sequence
-  key_rows,  // a buffer with a row for each source row; each sequence's begin at a multiple of the panel width
-  block,     // a buffer of a thread's own: one row for each row of the block that it works on
-  scored,    // a buffer with one row for each row of scores, or for each sequence
-  table,     // a buffer that is filled once for a session
-  output,    // the caller's memory
+  none,      // The op has no such operand.
+  weight,    // A tensor of the model.
+  rows,      // A buffer with one row for each packed row of the batch.
+  source,    // The rows that a layer's keys and values are computed from: packed rows, or encoder states.
+  sequence,  // A buffer with one slot for each sequence.
+  key_rows,  // A buffer with a row for each source row. Each sequence begins at a multiple of the panel width.
+  block,     // A buffer with a part for each thread, which has one row for each row of the block that it works on.
+  scored,    // A buffer with one row for each row of scores, or for each sequence.
+  table,     // A buffer that is filled once for a session.
+  output,    // The caller's memory.
 };
 
-// A matrix of `rows` x `cols` elements. rows = 0: as many as the stage's item has. Widths of `rows` and `block`
-// buffers, and so their leading dimensions, are known when all of a program is lowered; a source's, when it runs.
+// A matrix of `rows` x `cols` elements. If `rows` is 0, it has as many rows as the stage's item. The leading dimensions
+// of `rows`, `block` and `scored` buffers are set after the whole program has been lowered, because they depend on the
+// widest view of the buffer. The leading dimension of a source is known when the program runs.
 struct View {
   Place place = Place::none;
   ElementType type = ElementType::f32;
@@ -34,10 +35,12 @@ struct View {
   int32_t tensor = -1;
   int64_t rows = 0, cols = 0;
   int64_t ld = 0;
-  int64_t offset = 0;  // elements: from the row's first, or from the slot's
+  int64_t offset = 0;  // In elements, from the beginning of a row, of a slot or of a table.
   bool present() const { return place != Place::none; }
 };
 
+// The flags in Batch::masks and Batch::state_masks. A row with mask_row is masked. The query of a row with mask_query
+// is set to zero.
 inline constexpr uint8_t mask_row = 1, mask_query = 2;
 
 }  // namespace LINFORMER_NAMESPACE

@@ -22,7 +22,7 @@ constexpr Named of_avx512[] = {
 constexpr Named of_neon[] = {
     {Extension::neon_dotprod, " dotprod"}, {Extension::neon_i8mm, " i8mm"}, {Extension::neon_bf16, " bf16"}};
 
-// Sets that there are for this kind of processor, the best first.
+// The instruction sets of this kind of processor, the best first.
 #if defined(__x86_64__)
 constexpr Isa sets[] = {Isa::avx512, Isa::avx2, Isa::scalar};
 #elif defined(__aarch64__)
@@ -37,7 +37,7 @@ void append(char (&text)[capacity], const char* more) {
   std::snprintf(text + length, capacity - length, "%s", more);
 }
 
-// The set above `isa` that this build has and the machine lacks.
+// Writes to info->reason why `isa` is used. `asked` says whether the environment asks for it.
 void explain(Isa isa, bool asked, BuildInfo* info) {
   if (asked) {
     std::snprintf(info->reason, sizeof info->reason, "%s: LINFORMER_ISA in the environment says so", name_of(isa));
@@ -53,7 +53,7 @@ void explain(Isa isa, bool asked, BuildInfo* info) {
   }
   if (isa != Isa::avx512 && isa != Isa::neon) return;
   append(info->reason, ": the best set there is, with");
-  char lacking[sizeof info->reason] = {};  // that the machine has
+  char lacking[sizeof info->reason] = {};  // Extensions that the machine has and the build lacks.
   bool any = false;
   for (const Named& named : isa == Isa::avx512 ? of_avx512 : of_neon) {
     if (!machine_has(named.extension)) continue;
@@ -88,7 +88,7 @@ BuildInfo build_info() {
   if (kernels == nullptr) {
     append(info.reason, "none: ");
     append(info.reason, asked.ok() ? "this machine or build lacks what LINFORMER_ISA asks for"
-                                   : "LINFORMER_ISA in the environment has another value than it may have");
+                                   : "LINFORMER_ISA in the environment names no instruction set");
   } else {
     info.isa = kernels->isa;
     explain(info.isa, asked.ok() && *asked != Isa::automatic, &info);

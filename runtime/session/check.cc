@@ -1,4 +1,4 @@
-// What the caller passes: checked whole before anything is written.
+// Checks everything that the caller passes to run(), before anything is written.
 #include <algorithm>
 
 #include "base/checked.h"
@@ -26,7 +26,7 @@ int64_t Session::State::output_rows(int64_t given) const {
   return embedding.prefix != absent || embedding.prefix_token >= 0 ? given + 1 : given;
 }
 
-// One sequence, by itself.
+// Checks one sequence.
 Status Session::State::check_input(const InputList& inputs, size_t t) const {
   const EncoderDescription& e = encoder();
   const EmbeddingDescription& embedding = e.embedding;
@@ -37,7 +37,7 @@ Status Session::State::check_input(const InputList& inputs, size_t t) const {
                          input.tokens.empty() ? "vectors" : "tokens", input.tokens.empty() ? "tokens" : "vectors");
   }
   if (embedding.tokens == absent && input.vectors.size() % embedding.vectors.width != 0) {
-    return Status::error(Code::invalid_argument, "text %zu has %zu floats, which are no vectors of %u", t,
+    return Status::error(Code::invalid_argument, "text %zu has %zu floats, which is not a multiple of the width %u", t,
                          input.vectors.size(), embedding.vectors.width);
   }
   const int64_t given = given_rows(input);
@@ -45,7 +45,7 @@ Status Session::State::check_input(const InputList& inputs, size_t t) const {
   LINFORMER_TRY(check_length(t, "mask entries", input.mask.size(), given));
   LINFORMER_TRY(check_length(t, "query mask entries", input.query_mask.size(), given));
   const int64_t kept = kept_rows(input);
-  // Without layers, nothing is asked of rows: a text of none has a vector of zeros.
+  // A model without layers takes a sequence without rows: its vector is zeros.
   if (kept == 0 && !e.layers.empty()) return Status::error(Code::invalid_argument, "text %zu has no tokens", t);
   if (kept > options.memory.max_tokens) {
     return Status::error(Code::too_long,

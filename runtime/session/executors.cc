@@ -1,4 +1,4 @@
-// Which executor runs a session, and whether it is faster in bf16.
+// Chooses the executor that runs a session, and finds out whether it is faster in bf16.
 #include "session/state.h"
 
 namespace LINFORMER_NAMESPACE {

@@ -1,4 +1,4 @@
-// A program's ops in words, before and after it ran.
+// Describes a program's ops in words, with their planned or their measured costs.
 #include "program/listing.h"
 
 #include <cstdio>
@@ -29,7 +29,7 @@ ProgramLine line_of(const Program& program, const ModelDescription& description,
   return line;
 }
 
-// visit(stage, op index, op) for each op.
+// Calls visit(stage, op index, op) for each op.
 template <class Visit>
 void for_each_op(const Program& program, Visit&& visit) {
   for (size_t s = 0; s < program.stages.size(); ++s) {
@@ -47,7 +47,7 @@ Status list_program(const Model& model, const SessionOptions& options, int64_t t
   if (!lowered.ok()) return lowered.status();
   const SessionOptions& resolved = lowered->plan.options;
   if (tokens < 1 || tokens > resolved.memory.max_tokens) {
-    return Status::error(Code::invalid_argument, "a sequence of %lld tokens: the session takes 1 to %lld",
+    return Status::error(Code::invalid_argument, "the number of tokens is %lld: the session takes 1 to %lld",
                          static_cast<long long>(tokens), static_cast<long long>(resolved.memory.max_tokens));
   }
   const Program& program = lowered->program;
@@ -67,7 +67,8 @@ Status list_program(const Model& model, const SessionOptions& options, int64_t t
 Status Session::profile(ProgramVisitor visit, void* context) const { return profile({this, 1}, visit, context); }
 
 Status Session::profile(std::span<const Session> sessions, ProgramVisitor visit, void* context) {
-  if (sessions.empty()) return Status::error(Code::invalid_argument, "no session to say what was measured");
+  if (sessions.empty())
+    return Status::error(Code::invalid_argument, "the list of sessions is empty: give at least one session");
   const State& first = *sessions[0].state_;
   const Program& program = first.program();
   for (const Session& session : sessions) {

@@ -1,4 +1,4 @@
-// The caller's sequences, packed row after row into the arena.
+// Packs the caller's sequences row after row into the arena.
 #include <algorithm>
 #include <cstring>
 
@@ -28,7 +28,7 @@ int64_t Session::State::kept_rows(const Input& input) const {
   return kept == 0 ? 0 : output_rows(kept);
 }
 
-// Checks the parts of an input that the map between rows and tokens reads.
+// Checks the parts of an input that row_tokens() and row_of() read.
 Status Session::State::check_mapped(const Input& input) const {
   const bool takes_tokens = encoder().embedding.tokens != absent;
   if (takes_tokens ? !input.vectors.empty() : !input.tokens.empty()) {
@@ -45,7 +45,7 @@ Status Session::State::row_tokens(const Input& input, std::span<int64_t> tokens)
   LINFORMER_TRY(check_mapped(input));
   const int64_t given = given_rows(input), rows = output_rows(given);
   if (tokens.size() < static_cast<uint64_t>(rows)) {
-    return Status::error(Code::too_long, "there is room for %zu rows where the text has %lld", tokens.size(),
+    return Status::error(Code::too_long, "there is room for %zu rows, but the text has %lld", tokens.size(),
                          static_cast<long long>(rows));
   }
   size_t row = 0;

@@ -1,4 +1,4 @@
-// What a session will need, before it exists.
+// Plans a session's memory and precision before the session exists.
 #include <algorithm>
 #include <cstdio>
 
@@ -11,9 +11,10 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-// Rows are numbered by 32 bits.
+// Row numbers have 32 bits.
 constexpr int64_t most_rows = INT32_MAX;
 
+// Replaces each 0 by its default, and checks the options.
 Status resolve(const EncoderDescription& encoder, SessionOptions* options) {
   if (options->memory.max_tokens == 0) options->memory.max_tokens = encoder.max_tokens;
   if (options->memory.max_tokens < 1 || options->memory.max_tokens > encoder.max_tokens) {
@@ -25,7 +26,7 @@ Status resolve(const EncoderDescription& encoder, SessionOptions* options) {
                          static_cast<long long>(options->memory.max_batch),
                          static_cast<long long>(MemoryOptions::most_sequences));
   }
-  // At most 2^24 x 2^20.
+  // The product is at most 2^24 x 2^20, so it can't overflow.
   const int64_t rows = options->memory.max_tokens * options->memory.max_batch;
   if (options->memory.max_rows == 0) options->memory.max_rows = rows;
   if (options->memory.max_rows < 1) {
@@ -68,7 +69,8 @@ Status resolve(const EncoderDescription& encoder, SessionOptions* options) {
   return check_precision(*options);
 }
 
-// What a GPU multiplies a file's weights in: 16 bits where the file has no more.
+// Returns the type in which a GPU multiplies a file's weights: a 16-bit type, unless the weights are f32, the options
+// ask for f32, or the weights are bf16 and the GPU doesn't multiply bf16.
 ElementType device_compute(const ModelDescription& description, const EncoderDescription& encoder,
                            const SessionOptions& options, bool bf16) {
   const Linear& query = encoder.layers[0].attention.query;
@@ -111,7 +113,7 @@ Result<LoweredModel> lower_model(const ModelDescription& description, const Sess
       std::min(resolved.cpu.block_rows,
                round_up(std::max(resolved.memory.max_rows, resolved.memory.max_encoder_states), panel_width));
   if (resolved.cuda.device >= 0) {
-    // A block is all rows at once, and what is compressed of them.
+    // On a GPU one block has all rows, and the compressed rows must fit into a block, too.
     int64_t k = 0;
     for (const Projection& projection : lowered.encoder->projections) k = std::max(k, int64_t{projection.k});
     const int64_t rows =
@@ -153,12 +155,12 @@ Result<LoweredModel> lower_model(const ModelDescription& description, const Sess
 
 namespace {
 
-// The types of the layers' weights, and what they are multiplied in.
+// Finds the type of most of the layers' weights, and the type in which these are multiplied.
 void count_types(const Program& program, Plan* plan) {
   constexpr int types = 4;
   int64_t counts[types][types] = {};
   for (const Stage& stage : program.stages) {
-    if (stage.domain == Domain::scored || stage.domain == Domain::positions) continue;  // heads
+    if (stage.domain == Domain::scored || stage.domain == Domain::positions) continue;  // Heads don't count.
     for (int32_t i = stage.op_begin; i < stage.op_end; ++i) {
       const auto* gemm = program.ops[static_cast<size_t>(i)].get<ops::Gemm>();
       if (gemm == nullptr || !gemm->multiplies_weights()) continue;

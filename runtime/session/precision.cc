@@ -14,7 +14,7 @@ bool computes_bf16(Compute compute, const Bf16Choice& bf16) {
 
 bool narrow(ElementType type) { return type == ElementType::bf16 || type == ElementType::int8; }
 
-// Why bf16 is computed in, or isn't, where a CPU's session may do either.
+// Returns why a CPU's session computes in bf16 or in f32, if it could do both.
 const char* bf16_reason(Compute compute, const Bf16Choice& bf16) {
   switch (compute) {
     case Compute::automatic:

@@ -1,4 +1,4 @@
-// What a session multiplies in, and why.
+// Decides in which types a session computes products and attention, and explains the decision.
 #pragma once
 
 #include "kernels/bf16_choice.h"
@@ -8,16 +8,16 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// Whether a session would be faster in bf16 on a machine that the caller describes.
+// Returns whether a session would be faster in bf16 than in f32 on a machine that the caller describes.
 Bf16Choice planned_bf16(const SessionOptions& options, const Machine& machine);
 
-// invalid_argument for values that there aren't, and for types that the backend or device can't be asked for.
+// Returns invalid_argument for unknown values, and for types that the backend or device can't compute in.
 Status check_precision(const SessionOptions& options);
 
-// The part of a CPU's target that says what is multiplied in which type. The options are checked.
+// Sets the types of products and attention in a CPU's target. check_precision() must have accepted the options.
 void choose_precision(const SessionOptions& options, const Bf16Choice& bf16, Target* target);
 
-// Writes plan->precision, after publish() has set the types. `bf16` is what choose_precision() was given.
+// Writes plan->precision. publish() must have set the plan's types. `bf16` must be the argument of choose_precision().
 void explain_precision(const Bf16Choice& bf16, Plan* plan);
 
 }  // namespace LINFORMER_NAMESPACE

@@ -9,7 +9,8 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-// The kernels of an instruction set, with LINFORMER_ISA in the place of `automatic`.
+// Returns the kernels of an instruction set. For `automatic` it takes the set that LINFORMER_ISA names, or else the
+// best one.
 Result<const Kernels*> choose_kernels(Isa isa) {
   if (isa == Isa::automatic) {
     const Result<Isa> asked = isa_from_environment();
@@ -28,7 +29,7 @@ Result<const Kernels*> choose_kernels(Isa isa) {
                        name_of(isa));
 }
 
-// A plan's options say what `automatic` came to, as plan() reads them.
+// Replaces Compute::automatic in the plan's options by no_bf16 if bf16 isn't faster on this machine.
 void resolve_compute(const Bf16Choice& bf16, Plan* plan) {
   if (plan->options.run.compute == Compute::automatic && !bf16.faster) plan->options.run.compute = Compute::no_bf16;
 }
@@ -36,7 +37,8 @@ void resolve_compute(const Bf16Choice& bf16, Plan* plan) {
 }  // namespace
 
 Result<std::shared_ptr<const PreparedWeights>> PreparedWeights::create(std::shared_ptr<const Model> model) {
-  if (model == nullptr) return Status::error(Code::invalid_argument, "no model: load one before creating a session");
+  if (model == nullptr)
+    return Status::error(Code::invalid_argument, "there is no model: load one before creating a session");
   const size_t tensors = model->description().tensors.size();
   std::unique_ptr<Data> data(new (std::nothrow) Data);
   if (!data || !data->weights.tensors.try_resize(tensors)) {
@@ -75,7 +77,7 @@ PreparedWeights::~PreparedWeights() = default;
 const std::shared_ptr<const Model>& PreparedWeights::model() const { return data_->model; }
 
 Session::State::~State() {
-  executor.reset();  // may still use the arena
+  executor.reset();  // Must come first, because the executor may still use the arena.
   if (owns_arena) platform::release_pages({arena, static_cast<size_t>(arena_bytes)});
 }
 
@@ -85,7 +87,7 @@ Status Session::State::take_arena(std::span<std::byte> given) {
     if (given.size() < bytes || reinterpret_cast<uintptr_t>(given.data()) % 64 != 0) {
       return Status::error(Code::invalid_argument,
                            "the arena given has %zu bytes%s: this session needs %llu, aligned to 64", given.size(),
-                           given.size() < bytes ? "" : " at another address", static_cast<unsigned long long>(bytes));
+                           given.size() < bytes ? "" : " that aren't aligned", static_cast<unsigned long long>(bytes));
     }
     arena = given.data();
     arena_bytes = bytes;
@@ -117,7 +119,8 @@ Result<Session> Session::create(std::shared_ptr<const Model> model, const Sessio
 }
 
 Result<Session> Session::create(std::shared_ptr<const PreparedWeights> weights, const SessionOptions& options) {
-  if (weights == nullptr) return Status::error(Code::invalid_argument, "no weights: prepare a model's first");
+  if (weights == nullptr)
+    return Status::error(Code::invalid_argument, "there are no weights: prepare the weights of a model first");
   const Result<const Kernels*> kernels = choose_kernels(options.cpu.isa);
   if (!kernels.ok()) return kernels.status();
   const Result<Bf16Choice> bf16 = bf16_of(options, **kernels);
@@ -165,7 +168,8 @@ Status Session::row_tokens(const Input& input, std::span<int64_t> tokens) const 
 Result<int64_t> Session::row_of(const Input& input, size_t token) const { return state_->row_of(input, token); }
 
 Result<Shape> Session::shape(const Output& output, int64_t texts, int64_t rows) const {
-  if (texts < 0 || rows < 0) return Status::error(Code::invalid_argument, "a negative number of texts or rows");
+  if (texts < 0 || rows < 0)
+    return Status::error(Code::invalid_argument, "the number of texts or of rows is negative: give 0 or more");
   return state_->shape(output, texts, rows);
 }
 

@@ -1,4 +1,4 @@
-// Which outputs a model has, and how large they are.
+// Checks that the model has the outputs that the caller wants, and computes their shapes.
 #include "base/description.h"
 #include "session/state.h"
 
@@ -23,7 +23,8 @@ int64_t Session::State::hidden_width(int layer) const {
 Result<Shape> Session::State::head_shape(int head, int64_t sequences, int64_t hidden_rows) const {
   const auto& heads = description().heads;
   if (head < 0 || static_cast<size_t>(head) >= heads.size()) {
-    return Status::error(Code::invalid_argument, "classification head %d: this model has %zu", head, heads.size());
+    return Status::error(Code::invalid_argument, "there is no classification head %d: this model has %zu", head,
+                         heads.size());
   }
   const HeadSections& sections = program().heads[static_cast<size_t>(head)];
   if (sections.each_row) return Shape{hidden_rows, sections.classes};
@@ -44,7 +45,8 @@ Result<Shape> Session::State::shape(const Output& output, int64_t sequences, int
   switch (output.kind) {
     case OutputKind::hidden:
       if (output.layer < -1 || output.layer > static_cast<int>(encoder().layers.size())) {
-        return Status::error(Code::invalid_argument, "hidden layer %d: this model has 0 (embedding) to %zu, or -1",
+        return Status::error(Code::invalid_argument,
+                             "there is no hidden layer %d: this model has 0 (embedding) to %zu, or -1 (the output)",
                              output.layer, encoder().layers.size());
       }
       return Shape{hidden_rows, hidden_width(output.layer)};
@@ -81,7 +83,7 @@ Result<Shape> Session::State::shape(const Output& output, const InputList& input
 Status Session::State::check_outputs(const InputList& inputs, std::span<const Output> outputs,
                                      int64_t hidden_rows) const {
   if (outputs.size() > Outputs::most) {
-    return Status::error(Code::too_long, "%zu outputs: ask for at most %zu in a call", outputs.size(), Outputs::most);
+    return Status::error(Code::too_long, "a call has %zu outputs: ask for at most %zu", outputs.size(), Outputs::most);
   }
   for (const Output& output : outputs) {
     const Result<Shape> shape = this->shape(output, static_cast<int64_t>(inputs.size()), hidden_rows);
@@ -92,7 +94,7 @@ Status Session::State::check_outputs(const InputList& inputs, std::span<const Ou
         return Status::error(Code::invalid_argument, "masked-LM logits need positions");
       }
     }
-    // Counts of at most 2^31 rows and columns each.
+    // Rows and columns are at most 2^31 each, so the product can't overflow.
     const uint64_t wanted = static_cast<uint64_t>(shape->rows) * static_cast<uint64_t>(shape->columns);
     if (output.values.empty() || output.values.size() >= wanted) continue;
     return Status::error(Code::too_long, "the %s output holds %zu floats where %lld x %lld are computed",

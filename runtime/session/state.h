@@ -1,4 +1,4 @@
-// The inside of a Session: checks what the caller passes, packs it, and runs the executor.
+// The internal state of a Session, which checks what the caller passes, packs it, and runs the executor.
 #pragma once
 
 #include <memory>
@@ -15,9 +15,9 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// The weights of a model as executors read them.
+// A model's weights in the form that executors read.
 struct ExecutorWeights {
-  Array<const std::byte*> tensors;  // where each tensor lies
+  Array<const std::byte*> tensors;  // The address of each tensor.
 #if defined(LINFORMER_HAS_CUDA)
   cuda::WeightStore on_devices;
 #endif
@@ -28,30 +28,30 @@ struct PreparedWeights::Data {
   ExecutorWeights weights;
 };
 
-// unsupported where the build can't use the device that the options name.
+// Returns unsupported if the build can't use the device that the options name.
 Status check_device(const SessionOptions& options);
-// Whether products in bf16 are faster than those in f32 on the session's device, or by the CPU's kernels. unsupported
-// where the options ask for bf16 and there is none, invalid_argument as check_precision() has it.
+// Returns whether the session's device, or the CPU's kernels, multiply faster in bf16 than in f32. Returns unsupported
+// if the options ask for bf16 but it isn't available, and the errors of check_precision().
 Result<Bf16Choice> bf16_of(const SessionOptions& options, const Kernels& kernels);
 Result<std::unique_ptr<Executor>> create_executor(Program program, const SessionOptions& options,
                                                   const Kernels& kernels, ExecutorWeights& weights);
 
-// A model lowered for a session, and the plan that says so.
+// A model lowered for a session, and the plan that describes the result.
 struct LoweredModel {
   Plan plan;
   Program program;
-  const EncoderDescription* encoder = nullptr;  // the part that this session runs
-  bool has_heads = true;                        // heads and masked-LM belong to this part
+  const EncoderDescription* encoder = nullptr;  // The part that this session runs.
+  bool has_heads = true;                        // Whether the heads and the masked-LM head read this part's rows.
 };
 
-// A pure function of its arguments: reads no environment and asks nothing of the machine. `bf16`: of the machine that
-// the session is for, or planned_bf16().
+// Lowers a model and plans a session. This is a pure function of its arguments: it reads no environment and doesn't
+// look at the machine. `bf16` describes the machine that the session is for, or is planned_bf16().
 Result<LoweredModel> lower_model(const ModelDescription& description, const SessionOptions& options,
                                  const Bf16Choice& bf16);
-// The plan's buffers from the arena's layout.
+// Writes the plan's types, buffers and terms, from the program and the layout of its arena.
 void publish(const Program& program, const ArenaLayout& layout, Plan* plan);
 
-// What the caller passed, in either form.
+// The sequences that the caller passed: a list of token lists or a list of inputs.
 class InputList {
  public:
   explicit InputList(std::span<const Tokens> tokens) : tokens_(tokens.data()), size_(tokens.size()) {}
@@ -81,7 +81,7 @@ struct Session::State {
   bool owns_arena = false;
 
   ~State();
-  // The caller's arena where there is one, else one of the session's own.
+  // Takes the caller's arena if `given` isn't empty. Otherwise it allocates one that the session owns.
   Status take_arena(std::span<std::byte> given);
 
   const ModelDescription& description() const { return weights->model()->description(); }
@@ -90,21 +90,21 @@ struct Session::State {
 
   Status run(const InputList& inputs, std::span<const Output> outputs, const RunControl& control);
 
-  // check.cc: everything that the caller passed, before anything is written.
+  // In check.cc. These functions check everything that the caller passed, before anything is written.
   Status check(const InputList& inputs, std::span<const Output> outputs) const;
   Status check_input(const InputList& inputs, size_t index) const;
-  // shape.cc
+  // In shape.cc.
   Status check_outputs(const InputList& inputs, std::span<const Output> outputs, int64_t hidden_rows) const;
   Status check_positions(const InputList& inputs, std::span<const MaskPosition> positions) const;
   Result<Shape> shape(const Output& output, int64_t sequences, int64_t hidden_rows) const;
   Result<Shape> head_shape(int head, int64_t sequences, int64_t hidden_rows) const;
   Result<Shape> shape(const Output& output, const InputList& inputs) const;
-  int64_t given_rows(const Input& input) const;  // tokens or vectors
-  int64_t output_rows(int64_t given) const;      // of hidden
-  int64_t kept_rows(const Input& input) const;   // after stripping, with the prefix
-  int64_t hidden_width(int layer) const;         // of a layer that exists
+  int64_t given_rows(const Input& input) const;  // The number of tokens or vectors.
+  int64_t output_rows(int64_t given) const;      // The rows of hidden states.
+  int64_t kept_rows(const Input& input) const;   // The rows without stripped pads, with the prefix.
+  int64_t hidden_width(int layer) const;         // The layer must exist.
 
-  // pack.cc
+  // In pack.cc.
   Status check_mapped(const Input& input) const;
   Status row_tokens(const Input& input, std::span<int64_t> tokens) const;
   Result<int64_t> row_of(const Input& input, size_t token) const;

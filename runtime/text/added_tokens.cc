@@ -41,8 +41,8 @@ Status AddedTokens::add(const AddedToken& token, std::string_view content, bool 
   }
   if (token.strip_right && all_white_space(content)) {
     return Status::error(Code::unsupported,
-                         "the added token with id %d is white space that takes the white space behind it: give it "
-                         "without rstrip",
+                         "the added token with id %d is white space and has rstrip, which is not supported: remove "
+                         "rstrip",
                          token.id);
   }
   const Token added = {
@@ -59,7 +59,7 @@ Status AddedTokens::finish() {
   if (!entries.try_reserve(tokens_.size())) return no_memory_for_added_tokens();
   const char* name = backwards_.data();
   for (size_t i = 0; i < tokens_.size(); name += tokens_[i++].bytes) {
-    // Of equal names the trie keeps the largest number: the first token has it.
+    // If names are equal, the trie keeps the largest number, so the first token gets it.
     const auto number = static_cast<int32_t>(tokens_.size() - 1 - i);
     if (!entries.try_push({{name, tokens_[i].bytes}, number})) return no_memory_for_added_tokens();
   }
@@ -70,8 +70,8 @@ Status AddedTokens::finish() {
     const Token& found = tokens_[static_cast<size_t>(trie_.find({name, tokens_[i].bytes}))];
     if (found.id == tokens_[i].id) continue;
     return Status::error(Code::unsupported,
-                         "the added tokens with ids %d and %d are the same text once they are normalised, so nothing "
-                         "says which one is meant: keep one",
+                         "the added tokens with ids %d and %d are the same text after normalisation, so a match is "
+                         "ambiguous: keep only one of them",
                          found.id, tokens_[i].id);
   }
   if (!links_.try_resize_for_overwrite(trie_.size())) return no_memory_for_added_tokens();
@@ -80,7 +80,8 @@ Status AddedTokens::finish() {
   return {};
 }
 
-// A node's parent and all shorter beginnings come before it.
+// Computes the links of all nodes. The nodes lie level by level, so the links of a node's parent and of all nodes
+// nearer to the root are known before the node's own link is computed.
 void AddedTokens::link_nodes() {
   links_[TokenTrie::root] = {TokenTrie::root, -1};
   for (uint32_t node = 0; node < links_.size(); ++node) {
@@ -114,7 +115,7 @@ bool AddedTokens::find(std::string_view text, FoundTokens* found) const {
     const int32_t longest = links_[node].longest;
     if (longest >= 0 && !places.try_push({static_cast<uint32_t>(at), longest})) return false;
   }
-  // From the text's beginning on, those that begin where the one before has ended.
+  // Goes from the text's beginning to its end, and drops tokens that overlap the token kept before them.
   std::reverse(places.begin(), places.end());
   size_t kept = 0, end = 0;
   for (const FoundTokens::Place place : places) {
@@ -132,14 +133,14 @@ bool AddedTokens::next(std::string_view text, size_t unclaimed, bool match_speci
     const FoundTokens::Place place = found->places[found->next++];
     const Token& token = tokens_[static_cast<size_t>(place.token)];
     size_t begin = place.begin, end = begin + token.bytes;
-    // A token that is passed over still uses its characters up.
+    // The characters of a skipped token still can't belong to another added token.
     if (token.special && !match_special) continue;
     if (token.single_word && ((begin > 0 && is_word_character(code_point_before(text, begin))) ||
                               (end < text.size() && is_word_character(code_point_at(text, end))))) {
       continue;
     }
     if (token.strip_left) {
-      // What a token before has taken is not taken twice.
+      // White space that the match before has taken isn't taken again.
       if (begin < unclaimed) begin = unclaimed;
       if (begin >= end) continue;
       while (begin > unclaimed && is_white_space(code_point_before(text, begin))) {

@@ -13,19 +13,20 @@ namespace LINFORMER_NAMESPACE {
 
 inline constexpr size_t max_added_token_bytes = 1024;
 
-// Where tokens are in a text.
+// The added tokens that were found in a text.
 struct FoundTokens {
   struct Place {
     uint32_t begin;
-    int32_t token;  // of AddedTokens
+    int32_t token;  // An index into the list of AddedTokens.
   };
   Array<Place> places;
-  size_t next = 0;     // of places
-  uint64_t steps = 0;  // nodes looked at, so that tests can bound the work without a clock
+  size_t next = 0;     // The index of the place that AddedTokens::next() reads next.
+  uint64_t steps = 0;  // The number of trie nodes visited, so that tests can bound the work without a clock.
 };
 
-// An automaton (Aho and Corasick 1975) of the tokens spelt backwards reads the text from its end. So it knows at each
-// byte the longest token that begins there, in time that grows with the text alone.
+// Finds added tokens by an automaton (Aho and Corasick 1975). The automaton contains the tokens' names spelt backwards
+// and reads a text from its end, so at each byte it knows the longest token that begins there. Its time is linear in
+// the text's length and doesn't depend on the tokens' lengths.
 class AddedTokens {
  public:
   struct Token {
@@ -35,34 +36,36 @@ class AddedTokens {
   };
   struct Match {
     const Token* token;
-    size_t begin, end;  // bytes, stripped spaces included
+    size_t begin, end;  // In bytes, including white space that strip_left and strip_right take.
   };
 
-  // Adds `token` under the name `content` (normalised already where that applies). Equal names with one id are the
-  // first; with several they are unsupported, as finish() finds out. White space with strip_right is unsupported: each
-  // would go through all the spaces behind it. `special`: next() passes over it where special tokens are not matched.
+  // Adds `token` with the name `content`, which is already normalised if the token is to be found in normalised texts.
+  // If several tokens have the same name and the same id, the first is used; if their ids differ, finish() returns
+  // unsupported. A token of white space with strip_right is unsupported, because each occurrence would read all white
+  // space after it. If `special` is true, next() skips the token when special tokens are not matched.
   Status add(const AddedToken& token, std::string_view content, bool special);
-  // After the last one, before the first search.
+  // Builds the automaton. Must be called after the last add() and before the first search.
   Status finish();
   bool empty() const { return tokens_.empty(); }
 
-  // The tokens of `text`, valid UTF-8, one behind the other. False when there is no memory, or no number for its bytes.
+  // Finds the tokens of `text`, which is valid UTF-8, in order and without overlaps. Returns false if there is no
+  // memory, or if `text` has 2^32 bytes or more.
   [[nodiscard]] bool find(std::string_view text, FoundTokens* found) const;
-  // The next match of `text`, in which `found` was found; false when there is none. text[unclaimed, ...) may be taken
-  // by strip_left. `match_special` false passes over special tokens.
+  // Finds the next match in `text`; `found` must come from find() for the same text. Returns false if there is none.
+  // strip_left takes no characters before text[unclaimed]. If `match_special` is false, special tokens are skipped.
   bool next(std::string_view text, size_t unclaimed, bool match_special, FoundTokens* found, Match* match) const;
 
  private:
   struct Link {
-    uint32_t shorter;  // the node of the longest other beginning that this one ends with
-    int32_t longest;   // token that this node's bytes end with; -1 = none
+    uint32_t shorter;  // The node of the longest shorter string in the trie that this node's string ends with.
+    int32_t longest;   // The longest token that this node's string ends with; -1 if there is none.
   };
   void link_nodes();
 
   Array<Token> tokens_;
-  Array<char> backwards_;  // their names, one behind the other; until finish()
+  Array<char> backwards_;  // The tokens' names, spelt backwards, one after the other. Freed by finish().
   TokenTrie trie_;
-  Array<Link> links_;  // by node
+  Array<Link> links_;  // One link for each node.
 };
 
 }  // namespace LINFORMER_NAMESPACE

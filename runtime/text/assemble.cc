@@ -1,4 +1,4 @@
-// From pieces to an Encoding: the template around them, names, trimmed offsets.
+// Makes an Encoding of pieces: puts the template around them, names the tokens and trims offsets.
 #include <algorithm>
 
 #include "base/description.h"
@@ -12,9 +12,9 @@ namespace {
 
 bool append_verbatim(std::string_view name, Array<char>* names) { return names->try_append(name.data(), name.size()); }
 
-constexpr uint32_t printable_space = 0x120;  // stands for a space in the names of byte-level BPE
+constexpr uint32_t printable_space = 0x120;  // Stands for a space in the names of byte-level BPE.
 
-// Spaces at the two ends of a token's name.
+// Counts the spaces at the beginning and at the end of a token's name.
 void count_spaces(std::string_view name, uint32_t* leading, uint32_t* trailing) {
   bool only_spaces = true;
   *leading = *trailing = 0;
@@ -39,7 +39,7 @@ bool Tokenizer::State::append_name(const Pieces& pieces, const Piece& piece, Enc
     name.bytes = vocabulary.token_bytes(piece.token);
     name.verbatim = kind != TokenizerKind::byte_bpe;
   } else if (piece.token >= 0 || piece.token == unknown_piece) {
-    // An added token's name may be normalised; what the model itself gives is not.
+    // The vocabulary's name of the unknown token is preferred, because the name of an added token may be normalised.
     const bool own = normalizes() && vocabulary.own_name_of(vocabulary.unk(), &name);
     if (!own && !vocabulary.name_of(vocabulary.unk(), &name)) return true;
     name.verbatim = name.verbatim || kind != TokenizerKind::byte_bpe;
@@ -50,7 +50,8 @@ bool Tokenizer::State::append_name(const Pieces& pieces, const Piece& piece, Enc
   return name.verbatim ? append_verbatim(name.bytes, &names) : append_printable(name.bytes, &names);
 }
 
-// RoBERTa's offsets leave out the spaces at a token's ends; a text's first space may stay.
+// Returns the offset of a piece without the spaces at its ends, as RoBERTa's tokenizer has it. A single space at the
+// text's beginning may stay (keeps_first_space).
 Offset Tokenizer::State::trimmed(const Pieces& pieces, const Piece& piece, bool first) const {
   uint32_t leading = 0, trailing = 0;
   if (piece.token >= 0 && kind != TokenizerKind::byte_bpe) {

@@ -39,8 +39,8 @@ bool BertNormalizer::clean(uint32_t code_point, uint32_t origin, NormalizedText*
   return characters.try_push({code_point, origin});
 }
 
-// Appends the parts in canonical order, without nonspacing marks. A part that decomposition added takes the origin of
-// the character before it; the others take the origins in their order.
+// Appends the parts of the run in canonical order, without nonspacing marks. A part that decomposition added has the
+// origin of the character before it. The other parts take the origins of the characters in order.
 bool BertNormalizer::emit_run(NormalizedText* normalized, size_t* consumed) const {
   const auto& characters = normalized->characters;
   auto& run = normalized->run;
@@ -51,7 +51,7 @@ bool BertNormalizer::emit_run(NormalizedText* normalized, size_t* consumed) cons
   };
   bool ordered = true;
   for (size_t i = 1; i < run.size(); ++i) ordered = ordered && run[i - 1].combining_class <= run[i].combining_class;
-  // Sorting by counting: a comparison sort by insertion would be quadratic in a hostile run of marks.
+  // Sorts by one pass for each combining class. An insertion sort would be quadratic in a hostile run of marks.
   for (int wanted = 0; wanted < 256; ++wanted) {
     for (const auto& part : run) {
       if ((ordered || part.combining_class == wanted) && !emit(part)) return false;
@@ -63,7 +63,7 @@ bool BertNormalizer::emit_run(NormalizedText* normalized, size_t* consumed) cons
 }
 
 bool BertNormalizer::decompose_characters(NormalizedText* normalized) const {
-  auto& run = normalized->run;  // one character and the combining marks behind it
+  auto& run = normalized->run;  // One character and the combining marks after it.
   run.clear();
   normalized->kept.clear();
   size_t consumed = 0;
@@ -116,8 +116,8 @@ bool BertNormalizer::normalize(std::string_view text, uint32_t position, Normali
       if (!append_ascii(text[at++], position++, normalized)) return false;
       continue;
     }
-    // ASCII neither decomposes nor combines, so what lies between is a text of its own; what leaves no trace does not
-    // count.
+    // ASCII characters neither decompose nor combine, so the characters between two of them are normalised by
+    // themselves. An ASCII character that clean_text removes doesn't separate them.
     normalized->characters.clear();
     for (; at < text.size(); ++position) {
       const auto byte = static_cast<uint8_t>(text[at]);

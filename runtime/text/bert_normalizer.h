@@ -1,4 +1,5 @@
-// BERT's text clean-up: controls out, spaces around ideographs, accents off, lower case.
+// BERT's normaliser: it removes control characters, puts spaces around ideographs, removes accents and changes letters
+// to lower case, as far as the tokenizer's description asks for it.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,8 @@ namespace LINFORMER_NAMESPACE {
 class BertNormalizer {
  public:
   void create(const TokenizerDescription& description);
-  // Replaces *normalized by `text`, valid UTF-8 that begins at code point `position`. False when there is no memory.
+  // Sets *normalized to the normal form of `text`, which is valid UTF-8 and begins at code point `position` of the
+  // original text. Returns false if there is no memory.
   [[nodiscard]] bool normalize(std::string_view text, uint32_t position, NormalizedText* normalized) const;
 
  private:

@@ -10,8 +10,9 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-// Between them these ranges hold every mark (Mn), punctuation and format character (Cf) that Unicode added after
-// version 8, and none that is older. Derived by asking the reference about each code point.
+// Together these ranges contain every mark (Mn), punctuation and format character (Cf) that Unicode added after version
+// 8, and none that is older. They were derived from the classes that the reference (Hugging Face's tokenizers) gives to
+// each code point.
 constexpr struct {
   uint32_t first, last;
 } younger_than_unicode_8[] = {
@@ -32,10 +33,10 @@ bool is_younger(uint32_t code_point) {
   return code_point <= std::prev(after)->last;
 }
 
-// Changed their category since.
-constexpr uint32_t hanunoo_pamudpod = 0x1734;      // was a nonspacing mark
-constexpr uint32_t canadian_chi_sign = 0x166D;     // was punctuation
-constexpr uint32_t sharada_sandhi_mark = 0x111C9;  // was punctuation
+// These characters have changed their category since Unicode 8.
+constexpr uint32_t hanunoo_pamudpod = 0x1734;      // Was a nonspacing mark.
+constexpr uint32_t canadian_chi_sign = 0x166D;     // Was punctuation.
+constexpr uint32_t sharada_sandhi_mark = 0x111C9;  // Was punctuation.
 
 const utf8proc_property_t& properties(uint32_t code_point) {
   return *utf8proc_get_property(static_cast<utf8proc_int32_t>(code_point));
@@ -68,7 +69,7 @@ bool is_cjk_ideograph(uint32_t code_point) {
   return between(code_point, 0x4E00, 0x9FFF) || between(code_point, 0x3400, 0x4DBF) ||
          between(code_point, 0x20000, 0x2A6DF) || between(code_point, 0x2A700, 0x2B73F) ||
          between(code_point, 0x2B740, 0x2B81F) ||
-         between(code_point, 0x2B920, 0x2CEAF) ||  // BERT's own code says 2B820; the reference 2B920
+         between(code_point, 0x2B920, 0x2CEAF) ||  // BERT's own code has 2B820, Hugging Face's tokenizers have 2B920.
          between(code_point, 0xF900, 0xFAFF) || between(code_point, 0x2F800, 0x2FA1F);
 }
 

@@ -11,7 +11,8 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-// Up to here looking at every rank each time is faster than a heap; beyond, it would be quadratic.
+// Up to this many symbols, reading all ranks for each merge is faster than a heap. In longer words it would take
+// quadratic time.
 constexpr size_t short_word = 48;
 constexpr uint32_t none = UINT32_MAX;
 
@@ -27,7 +28,8 @@ bool is_one_character(std::string_view bytes) {
   return end == bytes.size();
 }
 
-// Where the next mark of `text` behind text[from] begins that follows something else; the text's size when none does.
+// Returns where the first mark (U+2581) from text[from] on begins that follows a character other than a mark. Returns
+// the text's size if there is none.
 size_t next_mark(std::string_view text, size_t from) {
   for (size_t at = text.find(space_mark, from); at != std::string_view::npos; at = text.find(space_mark, at + 1)) {
     if (at > 0 && !text.substr(0, at).ends_with(space_mark)) return at;
@@ -61,13 +63,13 @@ Status Bpe::create(const TokenizerDescription& description, uint64_t owner) {
   LINFORMER_TRY(splitter_.create(rules));
   LINFORMER_TRY(create_symbols(description));
   LINFORMER_TRY(create_merges(description));
-  // A character that is left out would bring two marks together.
+  // If unknown characters were left out, marks on both sides of one would become neighbours and might be merged.
   words_end_at_marks_ = characters_ && !ignore_merges_ && (keep_unknown_ || byte_fallback_) &&
                         tokens_.find(space_mark) >= 0 && !merges_over_marks(description);
   return {};
 }
 
-// The tokens that words are made of before they are merged, and those that are looked up.
+// Collects the tokens that a word consists of before any merge, and the tokens that are looked up by their bytes.
 Status Bpe::create_symbols(const TokenizerDescription& description) {
   const TokenizerRules& rules = description.rules;
   const size_t tokens = token_offsets_.size() - 1;
@@ -128,7 +130,7 @@ Status Bpe::create_merges(const TokenizerDescription& description) {
       return Status::error(Code::corrupt_file, "the tokenizer's merge %zu names a token beyond its %zu tokens", rank,
                            tokens);
     }
-    // A token thus always has the bytes that it covers, which offsets and decoding rely on.
+    // After this check a token always has the bytes that it covers. Offsets and decoding rely on it.
     const std::string_view whole = bytes_of(description, result);
     const std::string_view first = bytes_of(description, left), second = bytes_of(description, right);
     if (whole.size() > max_merged_bytes) {
@@ -148,7 +150,7 @@ Status Bpe::create_merges(const TokenizerDescription& description) {
     for (++probes_; merges_[slot].rank != no_rank && merges_[slot].pair != pair; ++probes_) {
       slot = (slot + 1) & (capacity - 1);
     }
-    merges_[slot] = {pair, static_cast<uint32_t>(rank), result};  // of a pair named twice the last one counts
+    merges_[slot] = {pair, static_cast<uint32_t>(rank), result};  // If a pair is listed twice, the last merge is kept.
   }
   return {};
 }
@@ -216,8 +218,8 @@ bool Bpe::push_characters(std::string_view word, BpeWorkspace* workspace, bool* 
   return true;
 }
 
-// Fills `symbols` with what the word is made of. `complete`: each symbol has the bytes of its token. False when there
-// is no memory.
+// Fills `symbols` with the symbols of the word before any merge. Sets *complete to whether each symbol has the bytes of
+// its token. Returns false if there is no memory.
 bool Bpe::start_word(std::string_view word, BpeWorkspace* workspace, bool* complete) const {
   auto& symbols = workspace->symbols;
   symbols.clear();
@@ -273,12 +275,12 @@ bool Bpe::merge_long(BpeWorkspace* workspace) const {
     const auto at = static_cast<uint32_t>(queue.back());
     queue.truncate(queue.size() - 1);
     auto& left = symbols[at];
-    if (left.rank != rank) continue;  // merged away, or its neighbour has changed since
+    if (left.rank != rank) continue;  // The symbol was merged into another one, or its neighbour has changed.
     auto& right = symbols[left.next];
     left.token = static_cast<int32_t>(merge_of(left.token, right.token).result);
     left.end = right.end;
     right.rank = no_rank;
-    right.end = right.begin;  // marks it as gone
+    right.end = right.begin;  // Marks the symbol as merged into another one.
     left.next = right.next;
     left.rank = no_rank;
     if (left.next != none) {
@@ -315,7 +317,7 @@ bool Bpe::tokenize_word(std::string_view word, size_t start, BpeWorkspace* works
       }
       return true;
     }
-    WordCache::forget(slot);  // until the tokens are known
+    WordCache::forget(slot);  // The slot stays empty until the tokens are known.
   }
   bool complete = false;
   if (ignore_merges_) {
@@ -364,7 +366,7 @@ bool Bpe::tokenize_bytes(std::string_view part, Place place, BpeWorkspace* works
   return true;
 }
 
-// A word that lies at `start` of what the cursor goes through.
+// Tokenizes a word that begins at byte `start` of the cursor's text. Splits it at marks if words_end_at_marks_ is true.
 bool Bpe::tokenize_marked(std::string_view word, size_t start, BpeWorkspace* workspace, BpeCursor* cursor) const {
   if (!words_end_at_marks_) return tokenize_word(word, start, workspace, cursor);
   for (size_t at = 0; at < word.size();) {
@@ -394,7 +396,7 @@ bool Bpe::tokenize_characters(std::string_view part, Place place, BpeWorkspace* 
 bool Bpe::tokenize(std::string_view text, Place place, BpeWorkspace* workspace, Pieces* pieces) const {
   if (text.empty()) return true;
   if (!workspace->cache.prepare(owner_)) return false;
-  size_t counted = 0;  // bytes before place.position
+  size_t counted = 0;  // The number of bytes whose code points place.position counts.
   return splitter_.split(text, 0, text.size(), [&](size_t begin, size_t end) {
     const std::string_view part = text.substr(begin, end - begin);
     if (place.origins != nullptr) {

@@ -1,4 +1,5 @@
-// Byte-pair encoding: words to internal tokens by the merges' ranks. It begins with bytes (GPT-2) or with characters.
+// Byte-pair encoding: makes internal tokens of a word's bytes (GPT-2) or characters by merging pairs in the order of
+// the merges' ranks.
 #pragma once
 
 #include <cstdint>
@@ -18,37 +19,38 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// What a call needs and the next one reuses.
+// Memory that a call needs and that later calls reuse.
 struct BpeWorkspace {
   struct Symbol {
     int32_t token;
-    uint32_t rank;        // of the merge with the next symbol; no_rank when there is none
-    uint32_t begin, end;  // bytes of the word
+    uint32_t rank;        // The rank of the merge with the next symbol; no_rank if there is none.
+    uint32_t begin, end;  // In bytes of the word.
     uint32_t previous, next;
   };
   Array<Symbol> symbols;
-  size_t unknown_end = 0;  // of the word's last unknown symbol while it is taken apart
-  Array<uint64_t> queue;   // min-heap of rank << 32 | symbol
-  Array<char> prefixed;    // a text with the space that add_prefix_space put before it
-  NormalizedText marked;   // a text with U+2581 for its spaces
+  size_t unknown_end = 0;  // The end of the word's last unknown symbol, while symbols are collected.
+  Array<uint64_t> queue;   // A min-heap of rank << 32 | symbol.
+  Array<char> prefixed;    // A text with the space that add_prefix_space puts before it.
+  NormalizedText marked;   // A text with U+2581 for its spaces.
   WordCache cache;
-  uint64_t steps = 0;  // merges looked at, so that tests can bound the work without a clock
+  uint64_t steps = 0;  // The number of merges looked at, so that tests can bound the work without a clock.
 };
 
-// No merge makes a longer token: checking a file's merges costs at most this for each.
+// The longest token that a merge may make. It bounds the time to check each merge of a file.
 inline constexpr size_t max_merged_bytes = 4096;
 
 class Bpe {
  public:
-  // Views of `description` must outlive this. `owner` names this tokenizer to word caches.
+  // The views of `description` must outlive this object. `owner` identifies the tokenizer to word caches.
   Status create(const TokenizerDescription& description, uint64_t owner);
 
-  // Slots of the table that create() looked at, so that tests can bound the work without a clock.
+  // Returns the number of slots of the hash table that create() looked at, so that tests can bound the work without a
+  // clock.
   uint64_t probes() const { return probes_; }
 
   using Place = BpePlace;
-  // Appends the pieces of `text`, which is valid UTF-8. False when there is no memory. Where BPE begins with characters
-  // the place must have origins.
+  // Appends the pieces of `text`, which is valid UTF-8. If BPE begins with characters, the place must have origins.
+  // Returns false if there is no memory.
   [[nodiscard]] bool tokenize(std::string_view text, Place place, BpeWorkspace* workspace, Pieces* pieces) const;
 
  private:
@@ -77,23 +79,23 @@ class Bpe {
   [[nodiscard]] bool tokenize_marked(std::string_view word, size_t start, BpeWorkspace* workspace,
                                      BpeCursor* cursor) const;
 
-  Array<Merge> merges_;               // open addressing, a power of two
-  uint64_t offset_ = 0, factor_ = 1;  // of its hash: random, the factor odd
+  Array<Merge> merges_;               // A hash table with open addressing, whose size is a power of two.
+  uint64_t offset_ = 0, factor_ = 1;  // The parameters of its hash function: random, and the factor is odd.
   uint64_t probes_ = 0;
   std::span<const uint32_t> token_offsets_;
-  int32_t byte_tokens_[256];  // -1 = no token
+  int32_t byte_tokens_[256];  // -1 if the byte has no token.
   int32_t unknown_ = unknown_piece;
   bool keep_unknown_ = false, fuse_unknown_ = false;
   bool add_prefix_space_ = false;
   bool keep_parts_ = false, ignore_merges_ = false;
   Splitter splitter_;
-  TokenTrie tokens_;  // those that are looked up by their bytes: characters, and with ignore_merges_ all
+  TokenTrie tokens_;  // The tokens that are looked up by their bytes: characters; with ignore_merges_ all tokens.
 
-  // Of BPE that begins with characters.
+  // For BPE that begins with characters.
   bool characters_ = false, byte_fallback_ = false;
   bool mark_spaces_ = false, split_words_ = false;
   PrefixMark prefix_mark_ = PrefixMark::never;
-  bool words_end_at_marks_ = false;  // no merge goes over the beginning of U+2581, so words may be cut there
+  bool words_end_at_marks_ = false;  // No merge goes over the beginning of U+2581, so words may be split there.
   uint64_t owner_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// From bytes of a word to places in the original text.
+// Converts places in a text that BPE reads to places in the original text.
 #pragma once
 
 #include <algorithm>
@@ -11,16 +11,18 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// Where a text lies in the original: it begins at a code point of it, or has the code point of each of its bytes.
+// The place of a text in the original text: the code point at which it begins, or, if `origins` isn't null, the code
+// point of each of its bytes.
 struct BpePlace {
   uint32_t position = 0;
   const uint32_t* origins = nullptr;
 };
 
-// Turns byte ranges into code point ranges while pieces are appended in order.
+// Appends pieces in the order of the text, and converts their byte ranges to code point ranges.
 class BpeCursor {
  public:
-  // `virtual_bytes`: bytes at the beginning that add_prefix_space put there; they belong to the first code point.
+  // `virtual_bytes` is the number of bytes that add_prefix_space has put at the beginning. They belong to the first
+  // code point.
   BpeCursor(std::string_view text, size_t virtual_bytes, BpePlace place, Pieces* pieces)
       : text_(text),
         virtual_bytes_(virtual_bytes),
@@ -28,7 +30,7 @@ class BpeCursor {
         position_(place.position),
         pieces_(pieces) {}
 
-  // Appends `token` for the bytes [begin, end), which lie behind those of the call before.
+  // Appends `token` for the bytes [begin, end), which come after those of the last call.
   bool append(int32_t token, size_t begin, size_t end) {
     if (origins_ != nullptr) {
       const size_t last = std::max(end, virtual_bytes_ + 1) - virtual_bytes_ - 1;

@@ -7,13 +7,13 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-constexpr size_t size_bytes = 4;  // of the trie's size in front
+constexpr size_t size_bytes = 4;  // The bytes of the trie's size, which comes first.
 
 uint32_t read_u32(const uint8_t* bytes) {
   return uint32_t{bytes[0]} | uint32_t{bytes[1]} << 8 | uint32_t{bytes[2]} << 16 | uint32_t{bytes[3]} << 24;
 }
 
-// The parts of a unit. A leaf has the top bit set, so that its label equals no byte; the rest is its value.
+// The fields of a unit. A leaf has the top bit set, so that its label equals no byte; its other bits are its value.
 bool has_leaf(uint32_t unit) { return (unit >> 8 & 1) == 1; }
 uint32_t value(uint32_t unit) { return unit & 0x7FFFFFFF; }
 uint32_t label(uint32_t unit) { return unit & 0x800000FF; }
@@ -28,7 +28,7 @@ Status Charsmap::create(std::span<const uint8_t> bytes) {
   const uint32_t trie_bytes = bytes.size() < size_bytes ? 0 : read_u32(bytes.data());
   if (trie_bytes == 0 || trie_bytes % 4 != 0 || trie_bytes > bytes.size() - size_bytes) {
     return Status::error(Code::corrupt_file,
-                         "the tokenizer's character map of %zu bytes names a trie of %u: convert the tokenizer again",
+                         "the tokenizer's character map of %zu bytes claims a trie of %u: convert the tokenizer again",
                          bytes.size(), trie_bytes);
   }
   const auto replacements = bytes.subspan(size_bytes + trie_bytes);
@@ -57,7 +57,7 @@ bool Charsmap::find(std::string_view text, bool shortest, size_t* length, std::s
   size_t position = offset(unit(0));
   for (size_t i = 0; i < text.size() && i < max_rule_bytes; ++i) {
     const auto byte = static_cast<uint8_t>(text[i]);
-    if (byte == 0 && shortest) break;  // Hugging Face's walk ends at a zero byte, SentencePiece's does not
+    if (byte == 0 && shortest) break;  // Hugging Face's search ends at a zero byte, SentencePiece's doesn't.
     position ^= byte;
     if (position >= unit_count()) break;
     const uint32_t node = unit(position);

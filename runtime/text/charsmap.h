@@ -1,8 +1,9 @@
-// SentencePiece's compiled normalisation rules: a double-array trie of what is replaced, and the replacements.
+// SentencePiece's compiled normalisation rules: a double-array trie of the strings that are replaced, and the
+// replacements.
 //
-// The bytes come from a file and may be anything: every access is checked, a walk ends after max_rule_bytes.
-// Layout: u32 size of the trie in bytes, the trie's u32 units, then replacements, each ended by a zero byte.
-// Source: Kudo 2018 (SentencePiece), Yata's Darts-clone (the units' bits).
+// The bytes come from a file and may have any value: every access is checked, and a search ends after max_rule_bytes.
+// Layout: the size of the trie in bytes (u32), the trie's units (u32), then the replacements, each of which ends with a
+// zero byte. Sources: Kudo 2018 (SentencePiece), and Yata's Darts-clone for the bits of a unit.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +15,19 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// No rule is longer: searching all of a text costs at most its bytes times this.
+// The longest string that a rule may replace. A search at each byte of a text takes at most this many steps.
 inline constexpr size_t max_rule_bytes = 256;
-// No replacement is longer, so that a small text cannot become a huge one.
+// The longest replacement. The limit keeps a small text from becoming a huge one.
 inline constexpr size_t max_replacement_bytes = 1024;
 
 class Charsmap {
  public:
-  // `bytes` must outlive this; empty = no rules.
+  // `bytes` must outlive this object. If `bytes` is empty, there are no rules.
   Status create(std::span<const uint8_t> bytes);
   bool empty() const { return units_.empty(); }
 
-  // The rule for the shortest (or longest) beginning of `text` that has one; false when none has.
-  // *length is that beginning's bytes. The replacement is valid UTF-8.
+  // These two find the shortest (or longest) beginning of `text` for which there is a rule, and return false if there
+  // is none. They set *length to the number of bytes of the beginning. The replacement is valid UTF-8.
   bool find_shortest(std::string_view text, size_t* length, std::string_view* replacement) const {
     return find(text, true, length, replacement);
   }

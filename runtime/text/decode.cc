@@ -1,4 +1,4 @@
-// From ids back to text.
+// Decodes token ids to text.
 #include <cstdlib>
 #include <new>
 
@@ -10,8 +10,8 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-// English spacing that splitting at punctuation lost, in the order in which Hugging Face's WordPiece decoder
-// restores it in each token.
+// Replacements that restore English spacing, which was lost when the text was split at punctuation. Hugging Face's
+// WordPiece decoder applies them to each token in this order.
 constexpr struct {
   std::string_view from, to;
 } cleanups[] = {{" .", "."},   {" ?", "?"},           {" !", "!"},   {" ,", ","},     {" ' ", "'"},   {" n't", "n't"},
@@ -26,7 +26,7 @@ bool append_replaced(std::string_view text, std::string_view from, std::string_v
   }
 }
 
-// Cleans up the bytes of `text` from `begin` on.
+// Applies the replacements to the bytes of `text` from `begin` on. Returns false if there is no memory.
 bool clean_up(size_t begin, Array<char>* text, Array<char>* scratch) {
   for (const auto& cleanup : cleanups) {
     const std::string_view token(text->data() + begin, text->size() - begin);
@@ -39,7 +39,8 @@ bool clean_up(size_t begin, Array<char>* text, Array<char>* scratch) {
   return true;
 }
 
-// Puts U+FFFD in place of each byte from `begin` on, unless they are valid UTF-8.
+// Replaces each byte of `text` from `begin` on by U+FFFD, unless these bytes are valid UTF-8. Returns false if there is
+// no memory.
 bool replace_byte_run(size_t begin, Array<char>* text) {
   const size_t bytes = text->size() - begin;
   if (valid_utf8_prefix({text->data() + begin, bytes}) == bytes) return true;
@@ -73,7 +74,7 @@ Status Tokenizer::decode(std::span<const int32_t> ids, const DecodeOptions& opti
   const bool bytes_fall_back = (kind == TokenizerKind::unigram && state_->unigram.replaces_byte_runs()) ||
                                (kind == TokenizerKind::bpe && state_->bpe_decoding.bytes);
   const bool replaces_byte_runs = bytes_fall_back && !options.raw_bytes;
-  size_t byte_run = 0;  // where the bytes at the end of `decoded` begin
+  size_t byte_run = 0;  // Where the run of bytes that byte tokens made at the end of `decoded` begins.
   bool first = true;
   for (size_t i = 0; i < ids.size(); ++i) {
     Vocabulary::Name name;

@@ -1,4 +1,4 @@
-// What an Encoding holds: the result and the workspace.
+// The state of an Encoding: the result of the last call, and the workspace that calls reuse.
 #pragma once
 
 #include "base/array.h"
@@ -18,13 +18,13 @@ struct Encoding::State {
   Array<uint8_t> special_mask, type_ids;
   Array<int8_t> sequence_ids;
   Array<char> names;
-  Array<size_t> name_ends;  // empty unless token strings were asked for
+  Array<size_t> name_ends;  // Empty unless the caller asked for token strings.
   bool truncated = false;
   int64_t total_tokens = 0;
 
   Pieces pieces[2];
-  FoundTokens verbatim, normalized;  // added tokens of the text, and of the part of it that is normalised
-  Array<char> repaired;              // the text with its invalid UTF-8 replaced
+  FoundTokens verbatim, normalized;  // The added tokens of the text, and of a normalised part of it.
+  Array<char> repaired;              // The text with its invalid UTF-8 replaced.
   BpeWorkspace bpe;
   WordPieceWorkspace wordpiece;
   UnigramWorkspace unigram;

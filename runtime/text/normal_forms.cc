@@ -7,12 +7,12 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-// Appends a character and the marks behind it in canonical order.
+// Appends a character and the marks after it in canonical order.
 bool emit_run(NormalizedText* normalized) {
   auto& run = normalized->run;
   bool ordered = true;
   for (size_t i = 1; i < run.size(); ++i) ordered = ordered && run[i - 1].combining_class <= run[i].combining_class;
-  // Sorting by counting, as in the BERT normaliser: insertion would be quadratic in a hostile run of marks.
+  // Sorts by one pass for each combining class. An insertion sort would be quadratic in a hostile run of marks.
   for (int wanted = 0; wanted < 256; ++wanted) {
     for (const auto& part : run) {
       if (!ordered && part.combining_class != wanted) continue;
@@ -41,12 +41,12 @@ bool decompose_all(bool compatibility, NormalizedText* normalized) {
   return emit_run(normalized);
 }
 
-// Joins each starter with what follows it and isn't blocked, in place.
+// Composes each starter with the characters after it that aren't blocked (as Unicode defines both terms), in place.
 void compose_all(NormalizedText* normalized) {
   auto& changes = normalized->changes;
   constexpr size_t nowhere = SIZE_MAX;
   size_t kept = 0, starter = nowhere;
-  int last_class = -1;  // of a mark that stays behind the starter; -1 = none
+  int last_class = -1;  // The class of the last mark that stays after the starter; -1 if there is none.
   for (size_t i = 0; i < changes.size(); ++i) {
     const NormalizedText::Change change = changes[i];
     const int marks = combining_class(change.code_point);

@@ -12,8 +12,9 @@ struct Range {
   uint32_t first, last;
 };
 
-// Between them these ranges hold every mark that is younger than the reference's Unicode, and none that is older.
-// Derived, like the next ones, by asking the reference about each code point.
+// Together these ranges contain every mark that is newer than the Unicode version of the reference (Hugging Face's
+// tokenizers), and none that is older. These ranges and the ones below were derived from what the reference does with
+// each code point.
 constexpr Range younger_marks[] = {
     {0x7FD, 0x7FD},     {0x898, 0x8D3},     {0x9FE, 0x9FE},     {0xAFA, 0xAFF},     {0xB55, 0xB55},
     {0xC04, 0xC3C},     {0xCF3, 0xD00},     {0xD3B, 0xD3C},     {0xD81, 0xD81},     {0xEBA, 0xEBA},
@@ -22,7 +23,7 @@ constexpr Range younger_marks[] = {
     {0x110C2, 0x110C2}, {0x11145, 0x11146}, {0x111C9, 0x111C9}, {0x111CE, 0x111CF}, {0x11241, 0x11241},
     {0x1133B, 0x1133B}, {0x1145E, 0x1145E}, {0x1182C, 0x11A99}, {0x11D31, 0x13455}, {0x16F4F, 0x16F4F},
     {0x16F7F, 0x16F87}, {0x16FE4, 0x16FF1}, {0x1CF00, 0x1CF46}, {0x1E08F, 0x1E4EF}};
-constexpr Range changed_marks = {0x1CF2, 0x1CF3};  // were marks
+constexpr Range changed_marks = {0x1CF2, 0x1CF3};  // These characters were marks in that version.
 
 constexpr Range younger_compositions[] = {{0x32FF, 0x32FF},   {0xA7F2, 0xA7F4},   {0xAB69, 0xAB69},
                                           {0x10781, 0x107BA}, {0x11938, 0x11938}, {0x1E030, 0x1E06D},

@@ -1,4 +1,5 @@
-// The character properties behind Hugging Face's other normalizers, in the Unicode versions that they were built with.
+// The character properties that Hugging Face's normalizers besides BERT's use, in the Unicode versions that these were
+// built with.
 #pragma once
 
 #include <cstddef>
@@ -9,16 +10,16 @@
 
 namespace LINFORMER_NAMESPACE {
 
-bool is_combining_mark(uint32_t code_point);  // M*, Unicode 9
+bool is_combining_mark(uint32_t code_point);  // The categories M* of Unicode 9.
 
-// Full compatibility decomposition of one code point (Unicode 11), like decompose().
+// Writes the full compatibility decomposition of one code point (Unicode 11). Otherwise the same as decompose().
 size_t decompose_compatibly(uint32_t code_point, uint32_t* decomposed);
 
-// The character that `first` and `second` compose to canonically, 0 when there is none.
+// Returns the character that `first` and `second` compose to canonically; 0 if there is none.
 uint32_t compose(uint32_t first, uint32_t second);
 
-// Whether user-perceived characters (extended grapheme clusters) may be cut between two characters. *state is 0 at
-// first, and later what the call before left there.
+// Returns whether a text may be split between two characters without splitting a user-perceived character (extended
+// grapheme cluster). *state is 0 before the first call, and keeps its value from call to call.
 bool is_grapheme_boundary(uint32_t before, uint32_t after, int32_t* state);
 
 }  // namespace LINFORMER_NAMESPACE

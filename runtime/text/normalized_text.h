@@ -1,4 +1,4 @@
-// Normalised text that knows where it came from.
+// A normalised text, with the place in the original text from which each of its bytes comes.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,15 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// What a normalised text may have for each character of the original, for each byte where SentencePiece normalises: the
-// longest compatibility decomposition has 18, and a mark goes before the text.
+// The most characters that a normalised text may have for each character of the original text (in SentencePiece's way:
+// bytes for each byte). The longest compatibility decomposition has 18 characters, and a mark may be put before the
+// text.
 inline constexpr size_t max_growth = 64;
 
-// For each byte the code point of the original that it stems from.
 struct NormalizedText {
   Array<char> bytes;
-  Array<uint32_t> origins;
-  // Between the steps.
+  Array<uint32_t> origins;  // For each byte, the code point of the original text from which the byte comes.
+  // The members from here on hold the text between two steps of normalisation.
   struct Character {
     uint32_t code_point;
     uint32_t origin;
@@ -27,8 +27,8 @@ struct NormalizedText {
     uint8_t combining_class;
     bool added;
   };
-  // A new character: change > 0 = put in, sharing the origin of what is before it; otherwise it stands for one
-  // character and, where change < 0, for as many more behind that.
+  // A new character. If change > 0, it is inserted, and has the same origin as the character before it. Otherwise it
+  // replaces one character and the -change characters after it.
   struct Change {
     uint32_t code_point;
     int32_t change;
@@ -36,8 +36,8 @@ struct NormalizedText {
   Array<Character> characters, kept;
   Array<Part> run;
   Array<Change> changes;
-  size_t limit = SIZE_MAX;  // of characters
-  bool too_long = false;    // the limit was reached
+  size_t limit = SIZE_MAX;  // The most characters (in SentencePiece's way: bytes) that the text may have.
+  bool too_long = false;    // Whether the limit was reached.
 
   std::string_view view() const { return {bytes.data(), bytes.size()}; }
 };

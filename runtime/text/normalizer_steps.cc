@@ -10,10 +10,10 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-// A grapheme of this many bytes or more is never replaced as a whole.
+// A grapheme of at least this many bytes is never replaced as a whole.
 constexpr size_t long_grapheme = 6;
 
-constexpr size_t max_text_characters = size_t{1} << 28;  // so that positions in bytes fit 32 bits
+constexpr size_t max_text_characters = size_t{1} << 28;  // Positions in bytes then fit into 32 bits.
 
 bool is_removed_by_nmt(uint32_t c) {
   return between(c, 0x1, 0x8) || c == 0xB || between(c, 0xE, 0x1F) || c == 0x7F || c == 0x8F || c == 0x9F;
@@ -80,7 +80,7 @@ Status NormalizerSteps::create(const TokenizerRules& description) {
   }
   for (const NormalizerStep& step : description.steps) {
     if (step.kind > NormalizerKind::prepend) {
-      return Status::error(Code::unsupported, "the tokenizer's normaliser has a step of kind %u",
+      return Status::error(Code::unsupported, "the tokenizer's normaliser has a step of the unknown kind %u",
                            static_cast<unsigned>(step.kind));
     }
     for (const String* text : {&step.pattern, &step.content}) {
@@ -105,7 +105,7 @@ Status NormalizerSteps::create(const TokenizerRules& description) {
   return {};
 }
 
-// The original replaces all of `grapheme` by the replacement of its shortest prefix that the charsmap has.
+// Replaces all of `grapheme` by the replacement of its shortest prefix that has a rule, as Hugging Face does.
 bool NormalizerSteps::apply_rule(std::string_view grapheme, size_t characters, NormalizedText* normalized,
                                  bool* applied) const {
   size_t length = 0;
@@ -117,7 +117,8 @@ bool NormalizerSteps::apply_rule(std::string_view grapheme, size_t characters, N
     const uint32_t code_point = next_code_point(replacement.data(), &at);
     if (!push_change(code_point, count < characters ? 0 : 1, normalized)) return false;
   }
-  // Characters without a successor go to what is before them; at a text's beginning nothing is.
+  // Characters of the grapheme for which the replacement has none are counted with the last new character. At a text's
+  // beginning there may be no new character yet.
   if (count < characters && !normalized->changes.empty()) {
     normalized->changes.back().change -= static_cast<int32_t>(characters - count);
   }
@@ -152,7 +153,7 @@ bool NormalizerSteps::apply_charsmap(NormalizedText* normalized) const {
   return apply_changes(normalized);
 }
 
-// What is put in takes the origin of the last character that it replaces.
+// Replaces each match of the step. Inserted characters have the origin of the last character that they replace.
 bool NormalizerSteps::replace(const Step& step, NormalizedText* normalized) const {
   const auto& characters = normalized->characters;
   auto& kept = normalized->kept;

@@ -1,4 +1,4 @@
-// Hugging Face's normalizers, step by step, with the offsets that they keep.
+// Hugging Face's normalizers, which are applied step by step and keep the same offsets as there.
 #pragma once
 
 #include <string_view>
@@ -11,22 +11,22 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// A replaced pattern is looked for at each character, so its length bounds the work.
+// The longest pattern of a step. It is compared at each character, so its length bounds the work.
 inline constexpr size_t max_pattern_characters = 64;
 
 class NormalizerSteps {
  public:
-  // Views of `description` must outlive this.
+  // The views of `description` must outlive this object.
   Status create(const TokenizerRules& description);
 
-  // Replaces *normalized by `text`, valid UTF-8 that begins at code point `position`. False when there is no memory
-  // or the text grows beyond all reason (normalized->too_long).
+  // Sets *normalized to the normal form of `text`, which is valid UTF-8 and begins at code point `position` of the
+  // original text. Returns false if there is no memory, or if the result exceeds max_growth (normalized->too_long).
   [[nodiscard]] bool normalize(std::string_view text, uint32_t position, NormalizedText* normalized) const;
 
  private:
   struct Step {
     NormalizerKind kind;
-    uint32_t pattern_begin, pattern_end, content_end;  // code points of texts_; the content follows the pattern
+    uint32_t pattern_begin, pattern_end, content_end;  // In code points of texts_. The content follows the pattern.
   };
   [[nodiscard]] bool apply(const Step& step, NormalizedText* normalized) const;
   [[nodiscard]] bool apply_charsmap(NormalizedText* normalized) const;
@@ -38,7 +38,7 @@ class NormalizerSteps {
   Array<Step> steps_;
   Array<uint32_t> texts_;
   Charsmap charsmap_;
-  bool plain_[128] = {};  // ASCII characters that no rule begins with
+  bool plain_[128] = {};  // Whether an ASCII character by itself has no rule.
 };
 
 }  // namespace LINFORMER_NAMESPACE

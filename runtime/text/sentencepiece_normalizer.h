@@ -1,4 +1,4 @@
-// SentencePiece's own normalisation: its rules, then spaces as U+2581.
+// SentencePiece's normaliser: it applies compiled rules, then replaces spaces by U+2581.
 #pragma once
 
 #include <string_view>
@@ -15,16 +15,16 @@ namespace LINFORMER_NAMESPACE {
 
 class SentencePieceNormalizer {
  public:
-  // Views of `description` must outlive this. The tokens marked user_defined are left as they are.
+  // The views of `description` must outlive this object. Tokens that are marked user_defined are not normalised.
   Status create(const TokenizerDescription& description);
 
-  // Replaces *normalized by `text`, valid UTF-8 that begins at code point `position`. origins has one entry more than
-  // bytes: where the text's last byte ends. False when there is no memory or the text grows beyond all reason
-  // (normalized->too_long).
+  // Sets *normalized to the normal form of `text`, which is valid UTF-8 and begins at code point `position` of the
+  // original text. `origins` has one more entry than `bytes`: the code point at which the text ends. Returns false if
+  // there is no memory, or if the result exceeds max_growth (normalized->too_long).
   [[nodiscard]] bool normalize(std::string_view text, uint32_t position, NormalizedText* normalized) const;
 
  private:
-  // What the beginning of `text` becomes, and how many bytes of it that takes.
+  // Returns the normal form of the beginning of `text`, and sets *length to the number of bytes that it stands for.
   std::string_view next_part(std::string_view text, size_t* length) const;
   [[nodiscard]] bool append(std::string_view part, uint32_t origin, NormalizedText* normalized) const;
   [[nodiscard]] bool append_mark(uint32_t origin, NormalizedText* normalized) const;

@@ -1,4 +1,4 @@
-// U+2581 in place of spaces, and "<0x41>" in place of bytes: what unigram and BPE of characters write and read.
+// U+2581 in place of spaces, and names such as "<0x41>" in place of bytes, as unigram and BPE of characters use them.
 #pragma once
 
 #include <string_view>
@@ -12,22 +12,23 @@ namespace LINFORMER_NAMESPACE {
 
 inline constexpr std::string_view space_mark = "\xE2\x96\x81";  // U+2581
 
-// Replaces *marked by `text`, whose bytes have the code points `origins`, with marks for its spaces. A mark goes before
-// it too as `prefix` says, unless it begins with one. `text` isn't empty. False when there is no memory.
+// Sets *marked to `text` with a mark (U+2581) for each space. `origins` has the code point of each byte of `text`,
+// which isn't empty. A mark is also put before the text as `prefix` says, unless the text begins with a space or a
+// mark. Returns false if there is no memory.
 [[nodiscard]] bool mark_spaces(std::string_view text, const uint32_t* origins, PrefixMark prefix,
                                NormalizedText* marked);
 
-// The byte that "<0x41>" names, -1 for other names.
+// Returns the byte that a name such as "<0x41>" stands for; -1 for other names.
 int byte_of_name(std::string_view name);
 
-// How tokens become text again.
+// How the names of tokens are decoded to text.
 struct PieceDecoding {
-  bool marks = false;              // U+2581 is a space
-  bool drops_first_marks = false;  // all of those in the first token are nothing
-  bool bytes = false;              // "<0x41>" is a byte
+  bool marks = false;              // U+2581 becomes a space.
+  bool drops_first_marks = false;  // All U+2581 in the first token are dropped.
+  bool bytes = false;              // A name such as "<0x41>" becomes a byte.
 
   bool is_byte(std::string_view name) const { return bytes && byte_of_name(name) >= 0; }
-  // Appends what the token `name` stands for; `first` where it begins a text. False when there is no memory.
+  // Appends the text of the token `name`. `first` says whether the token begins the text. False if there is no memory.
   [[nodiscard]] bool append(std::string_view name, bool first, Array<char>* text) const;
 };
 

@@ -20,7 +20,8 @@ bool splits_at(SplitKind kind, uint32_t code_point) {
   }
 }
 
-// The end of what begins at text[at]: a match of the step's pattern, or all up to the next match.
+// Returns the end of the segment that begins at text[at], and sets *match to whether the segment is a match of the
+// step. A segment that isn't a match extends to the next match.
 size_t segment_end(const SplitStep& step, std::string_view text, size_t at, bool* match) {
   if (is_word_pattern(step.kind)) {
     *match = true;
@@ -66,11 +67,12 @@ Status Splitter::create(const TokenizerRules& rules) {
   }
   for (const SplitStep& step : rules.splits) {
     if (step.kind > SplitKind::text || step.behavior > SplitBehavior::contiguous) {
-      return Status::error(Code::unsupported, "the tokenizer has a split of kind %u and behavior %u",
+      return Status::error(Code::unsupported, "the tokenizer has a split of the unknown kind %u or behavior %u",
                            static_cast<unsigned>(step.kind), static_cast<unsigned>(step.behavior));
     }
     if (is_word_pattern(step.kind) && step.behavior != SplitBehavior::isolated) {
-      return Status::error(Code::corrupt_file, "the tokenizer's split by an expression of words keeps no words");
+      return Status::error(Code::corrupt_file,
+                           "the tokenizer's split by an expression of words must have the behavior isolated");
     }
     if (step.kind == SplitKind::text && (step.pattern.empty() || step.pattern.size() > max_split_pattern_bytes ||
                                          valid_utf8_prefix(step.pattern) != step.pattern.size())) {

@@ -1,4 +1,5 @@
-// The splits that stand before a tokenizer's model (Hugging Face's pre-tokenizers), one inside the other.
+// Splits a text before a tokenizer's model reads it (Hugging Face's pre-tokenizers). Each step splits the parts that
+// the step before it made.
 #pragma once
 
 #include <string_view>
@@ -10,8 +11,7 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// A pattern is looked for at each character, so its length bounds the work; the list's length bounds the depth of
-// calls.
+// A pattern is compared at each character, so its length bounds the work. The number of steps bounds the recursion.
 inline constexpr size_t max_split_pattern_bytes = 256;
 inline constexpr size_t max_splits = 16;
 
@@ -20,8 +20,9 @@ class Splitter {
   Status create(const TokenizerRules& rules);
   bool empty() const { return steps_.empty(); }
 
-  // Calls part(begin, end) for the parts of text[begin, end), valid UTF-8, in order; what is removed is in none. Stops
-  // and returns false as soon as one of the calls does. Each step reads a text a fixed number of times.
+  // Calls part(begin, end) for the parts of text[begin, end), which is valid UTF-8, in order. Removed characters are in
+  // no part. Stops and returns false as soon as one of the calls returns false. Each step reads a text a fixed number
+  // of times.
   template <class Part>
   [[nodiscard]] bool split(std::string_view text, size_t begin, size_t end, Part part) const {
     const Receiver receiver = {

@@ -5,7 +5,7 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-// The entries below one node.
+// The range of entries below one node.
 struct Children {
   uint32_t begin, end;
 };
@@ -19,13 +19,13 @@ Status TokenTrie::create(Array<Entry>* entries) {
     const int order = a.bytes.compare(b.bytes);
     return order != 0 ? order < 0 : a.token < b.token;
   });
-  // Breadth first: a level's nodes are made in the order of their parents, so siblings lie side by side.
+  // Goes breadth first. The nodes of a level are made in the order of their parents, so siblings lie side by side.
   Array<Children> level, next_level;
   const auto count = static_cast<uint32_t>(entries->size());
   uint32_t first = 0;
   while (first < count && (*entries)[first].bytes.empty()) ++first;
   if (!nodes_.try_push({1, -1}) || !labels_.try_push(0) || !level.try_push({first, count})) return no_memory_for_trie();
-  uint32_t node = 0;  // of the level's first range
+  uint32_t node = 0;  // The node of the current range of the level.
   for (size_t depth = 0; !level.empty(); ++depth) {
     next_level.clear();
     for (const Children& range : level) {
@@ -46,7 +46,7 @@ Status TokenTrie::create(Array<Entry>* entries) {
     }
     std::swap(level, next_level);
   }
-  // One more, where the last node's children end.
+  // An additional node marks the end of the last node's children.
   if (!nodes_.try_push({static_cast<uint32_t>(nodes_.size()), -1})) return no_memory_for_trie();
   std::fill(std::begin(root_), std::end(root_), none);
   for (uint32_t child = nodes_[0].first_child; child < nodes_[1].first_child; ++child) root_[labels_[child]] = child;

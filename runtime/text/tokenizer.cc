@@ -18,7 +18,8 @@ Status no_memory(const char* what) {
   return Status::error(Code::out_of_memory, "no memory for the tokenizer's %s", what);
 }
 
-// Names a tokenizer to the word caches of Encodings that outlive it.
+// Returns a new number for a tokenizer. Word caches use it to identify the tokenizer, because an Encoding, which has
+// the caches, may outlive the tokenizer.
 uint64_t next_owner() {
   static std::atomic<uint64_t> owners{0};
   return owners.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -36,9 +37,9 @@ bool push_match(const AddedTokens::Token& token, std::string_view name, uint32_t
          pieces->matches.try_push(added) && pieces->pieces.try_push({~static_cast<int32_t>(match), begin, end});
 }
 
-// Calls plain(begin, end) and matched(match, repeated) for the parts of `text` in order. False as soon as one of them
-// is. A match begins before the end of the one before where that has taken white space which is a token too: so many
-// bytes of it are repeated.
+// Calls plain(begin, end) for each part of `text` without added tokens, and matched(match, repeated) for each added
+// token, in order. Returns false as soon as a call returns false. If a match has taken white space (strip_right) that
+// is itself an added token, the match of that token overlaps it; `repeated` is the number of bytes of the overlap.
 template <class Plain, class Matched>
 bool split_by(const AddedTokens& tokens, std::string_view text, bool match_special, FoundTokens* found, Plain plain,
               Matched matched) {
@@ -64,7 +65,7 @@ Status Tokenizer::State::copy_templates(const TokenizerDescription& description)
     int counts[2] = {0, 0};
     for (int32_t item : source) {
       if (item < (pair ? template_second : template_first)) {
-        return Status::error(Code::corrupt_file, "the tokenizer's template names item %d", item);
+        return Status::error(Code::corrupt_file, "the tokenizer's template has the invalid item %d", item);
       }
       if (item < 0) ++counts[-1 - item];
     }
@@ -106,7 +107,7 @@ Status Tokenizer::State::create(const TokenizerDescription& description, bool ma
     return Status::error(Code::unsupported,
                          kind == TokenizerKind::none
                              ? "the model has no tokenizer: give it token ids instead of text"
-                             : "this version lacks the model's kind of tokenizer: give it token ids");
+                             : "this version doesn't know the model's kind of tokenizer: give it token ids");
   }
   LINFORMER_TRY(vocabulary.create(description));
   LINFORMER_TRY(copy_templates(description));
@@ -156,7 +157,7 @@ bool Tokenizer::State::normalize(std::string_view text, uint32_t position, Norma
   return normalizer.normalize(text, position, normalized);
 }
 
-// A part of the text without verbatim added tokens.
+// Tokenizes a part of the text that contains no verbatim added tokens.
 bool Tokenizer::State::tokenize_plain(std::string_view text, uint32_t position, bool match_special,
                                       Encoding::State* encoding, Pieces* pieces) const {
   if (!is_bpe() || (bpe_normalizes && !(bpe_keeps_ascii && is_ascii(text)))) {
@@ -224,7 +225,8 @@ Status Tokenizer::State::tokenize(std::string_view text, const EncodeOptions& op
   const bool by_steps = kind == TokenizerKind::unigram || bpe_normalizes;
   if (!complete && by_steps && encoding->unigram.normalized.too_long) {
     return Status::error(
-        Code::too_long, "the tokenizer's normaliser makes too much of a text of %zu bytes: split it, or mend the rules",
+        Code::too_long,
+        "the tokenizer's normaliser makes a text of %zu bytes too long: split the text, or correct the normaliser",
         text.size());
   }
   if (!complete) return no_memory("pieces");
@@ -232,7 +234,7 @@ Status Tokenizer::State::tokenize(std::string_view text, const EncodeOptions& op
   return {};
 }
 
-// A token that neither the model nor an unk stands for leaves no trace.
+// If there is no unknown token, drops the pieces that the model has no id for.
 void Tokenizer::State::drop_nameless(Pieces* pieces) const {
   if (vocabulary.unk() >= 0) return;
   size_t kept = 0, word = 0;
@@ -259,14 +261,15 @@ Result<Tokenizer> TokenizerFactory::create(const TokenizerDescription& descripti
 
 namespace {
 
-// How many tokens of a text the older references have read when they compare two texts' lengths, or find no room for
-// them: they stop after the word with which they have max_length.
+// Returns how many tokens of a text older versions of Hugging Face's tokenizers read: they stop after the word with
+// which they reach max_length. They use this number to compare the lengths of two texts, and to cut texts if the
+// template alone exceeds max_length.
 size_t length_read(const Pieces& pieces, size_t max_length) {
   const auto* next_word = std::lower_bound(pieces.word_starts.begin(), pieces.word_starts.end(), max_length);
   return next_word == pieces.word_starts.end() ? pieces.pieces.size() : *next_word;
 }
 
-// As length_read, from the text's last word backwards.
+// Does the same as length_read(), but reads backwards from the text's last word.
 size_t length_read_from_end(const Pieces& pieces, size_t max_length) {
   const size_t size = pieces.pieces.size();
   if (size <= max_length) return size;
@@ -373,8 +376,8 @@ Status Tokenizer::window_texts(const std::string_view* texts, int count, const E
   const size_t length = lengths[second_moves ? 1 : 0], whole = lengths[second_moves ? 0 : 1];
   if (whole >= static_cast<size_t>(options.max_length - added)) {
     return Status::error(Code::invalid_argument,
-                         "the %s text's %zu tokens leave no room for the other text in a window of %lld: read that "
-                         "one by windows or make them longer",
+                         "the %s text's %zu tokens leave no room for the other text in a window of %lld tokens: raise "
+                         "max_length, or choose the truncation that reads this text by windows",
                          second_moves ? "first" : "second", whole, static_cast<long long>(options.max_length));
   }
   if (first != 0 && static_cast<uint64_t>(first) >= length) return {};

@@ -1,4 +1,4 @@
-// Tokenizers of descriptions, for models and for the converter, which has none yet.
+// Makes tokenizers from descriptions, for models and for the converter, which has no model yet.
 #pragma once
 
 #include <memory>
@@ -10,10 +10,11 @@
 namespace LINFORMER_NAMESPACE {
 
 struct TokenizerFactory {
-  // The views of `description` (bytes, offsets, ids, merges) must outlive the tokenizer, which keeps `storage`; the
-  // rest is copied. Builds the hash tables: O(vocabulary) time and memory, once. Safe on any description: one that
-  // contradicts itself is corrupt_file, a kind that this build lacks is unsupported, no memory is out_of_memory.
-  // `matches_mask`: a mask written in a text is one even where EncodeOptions::match_special_tokens is false.
+  // Makes a tokenizer. The views of `description` (bytes, offsets, ids, merges) must outlive the tokenizer, which keeps
+  // `storage` alive; everything else is copied. Building the tables takes O(vocabulary) time and memory, once. Any
+  // description is safe. Returns corrupt_file if the description contradicts itself, unsupported if this version
+  // doesn't know its kind of tokenizer, and out_of_memory if there is no memory. If `matches_mask` is true, the mask
+  // token is found in texts even if EncodeOptions::match_special_tokens is false.
   static Result<Tokenizer> create(const TokenizerDescription& description,
                                   std::shared_ptr<const void> storage = nullptr, bool matches_mask = false);
 };

@@ -1,4 +1,4 @@
-// What a Tokenizer holds.
+// The state of a Tokenizer.
 #pragma once
 
 #include "base/array.h"
@@ -16,31 +16,32 @@
 namespace LINFORMER_NAMESPACE {
 
 struct Tokenizer::State {
-  std::shared_ptr<const void> storage;  // that the description's views lie in; null: they lie in the caller's
+  std::shared_ptr<const void> storage;  // Owns the memory of the description's views; null if the caller owns it.
   TokenizerKind kind = TokenizerKind::none;
   Vocabulary vocabulary;
   Bpe bpe;
   NormalizerSteps bpe_steps;
-  bool bpe_normalizes = false;   // there are steps, or BPE begins with characters
-  bool bpe_keeps_ascii = false;  // the steps leave ASCII as it is
+  bool bpe_normalizes = false;   // There are normaliser steps, or BPE begins with characters.
+  bool bpe_keeps_ascii = false;  // The normaliser steps leave ASCII unchanged.
   PieceDecoding bpe_decoding;
   WordPiece wordpiece;
   BertNormalizer normalizer;
   Unigram unigram;
-  AddedTokens verbatim_tokens;    // looked for in the text as it is
-  AddedTokens normalized_tokens;  // looked for, normalised, in the normalised text
+  AddedTokens verbatim_tokens;    // Looked for in the original text.
+  AddedTokens normalized_tokens;  // Normalised, and looked for in the normalised text.
   Array<int32_t> single_template, pair_template;
   Array<uint8_t> pair_types;
   Array<char> continuing_prefix;
   bool trim_offsets = false;
-  bool keeps_first_space = false;  // where offsets are trimmed
+  bool keeps_first_space = false;  // Used if offsets are trimmed.
 
   Status create(const TokenizerDescription& description, bool matches_mask);
   Status tokenize(std::string_view text, const EncodeOptions& options, Encoding::State* encoding, Pieces* pieces) const;
-  // Lays the kept pieces of the texts into the template.
+  // The pieces of a text that truncation keeps: [begin, end).
   struct Kept {
     size_t begin, end;
   };
+  // Fills `encoding` with the template and the kept pieces of the texts.
   Status assemble(bool pair, const Kept* kept, const EncodeOptions& options, Encoding::State* encoding) const;
 
  private:

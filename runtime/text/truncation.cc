@@ -28,7 +28,7 @@ Status truncate_lengths(Truncation truncation, size_t room, bool pair, bool firs
     return {};
   }
   if (truncation == Truncation::only_second && !pair) {
-    return Status::error(Code::invalid_argument, "the second text is to be cut, but there is only one");
+    return Status::error(Code::invalid_argument, "truncation is only_second, but there is only one text");
   }
   size_t& target = lengths[truncation == Truncation::only_first ? 0 : 1];
   const size_t excess = total - room;

@@ -1,4 +1,4 @@
-// How many tokens of each text stay.
+// Computes how many tokens of each text truncation keeps.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,10 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// Shortens lengths[0] (and lengths[1] when `pair`) so that their sum is at most `room`, as Hugging Face's
-// truncate_encodings does. invalid_argument when the text that must give way is too short.
-// Of a pair `first_is_shorter` says which text loses the odd token when longest_first cuts both.
+// Shortens lengths[0] (and lengths[1] if `pair` is true) so that their sum is at most `room`, as Hugging Face's
+// truncate_encodings does. Returns invalid_argument if the text that must be cut is too short. If longest_first cuts
+// both texts of a pair to an odd sum, the first text loses the odd token if `first_is_shorter` is true, otherwise the
+// second.
 Status truncate_lengths(Truncation truncation, size_t room, bool pair, bool first_is_shorter, size_t* lengths);
 
 }  // namespace LINFORMER_NAMESPACE

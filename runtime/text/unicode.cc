@@ -9,13 +9,14 @@ utf8proc_category_t category_of(uint32_t code_point) {
   return static_cast<utf8proc_category_t>(utf8proc_get_property(static_cast<utf8proc_int32_t>(code_point))->category);
 }
 
-// What the byte at `at` begins: the length of a valid sequence, or minus the length of the maximal subpart to replace.
+// Returns the length of the valid sequence that `bytes` begins with. If there is none, returns minus the length of the
+// maximal subpart that is replaced by U+FFFD.
 int sequence_at(const uint8_t* bytes, size_t left) {
   const uint8_t lead = bytes[0];
   if (lead < 0x80) return 1;
   if (lead < 0xC2 || lead > 0xF4) return -1;
   const int length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-  // The second byte's range shuts out overlong forms, surrogates and values beyond U+10FFFF.
+  // The range of the second byte excludes overlong forms, surrogates and values beyond U+10FFFF.
   const uint8_t low = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
   const uint8_t high = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
   if (left < 2 || bytes[1] < low || bytes[1] > high) return -1;
@@ -95,7 +96,7 @@ bool is_word_character(uint32_t code_point) {
     case UTF8PROC_CATEGORY_PC:
       return true;
     default:
-      // Join_Control, and the symbols that have Other_Alphabetic.
+      // Characters with the property Join_Control, and symbols with the property Other_Alphabetic.
       return between(code_point, 0x200C, 0x200D) || between(code_point, 0x24B6, 0x24E9) ||
              between(code_point, 0x1F130, 0x1F149) || between(code_point, 0x1F150, 0x1F169) ||
              between(code_point, 0x1F170, 0x1F189);

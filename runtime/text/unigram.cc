@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint32_t nowhere = UINT32_MAX;
 constexpr double unknown_penalty = 10;
-constexpr std::string_view unknown_text = " \xE2\x81\x87 ";  // what SentencePiece decodes an unknown piece to
+constexpr std::string_view unknown_text = " \xE2\x81\x87 ";  // SentencePiece decodes an unknown piece to this text.
 
 std::string_view piece_bytes(const TokenizerDescription& description, size_t token) {
   const uint32_t begin = description.token_offsets[token];
@@ -32,7 +32,8 @@ Status Unigram::create_scores(const TokenizerDescription& description) {
   const size_t tokens = description.token_offsets.size() - 1;
   if (description.scores.size() != tokens || (!rules.exact_scores.empty() && rules.exact_scores.size() != tokens) ||
       (!uses_.empty() && uses_.size() != tokens)) {
-    return Status::error(Code::corrupt_file, "the unigram tokenizer has %zu tokens but %zu scores, %zu and %zu uses",
+    return Status::error(Code::corrupt_file,
+                         "the unigram tokenizer has %zu tokens but %zu scores, %zu exact scores and %zu token uses",
                          tokens, description.scores.size(), rules.exact_scores.size(), uses_.size());
   }
   if (!scores_.try_resize_for_overwrite(tokens))
@@ -119,7 +120,7 @@ bool Unigram::normalize(std::string_view text, uint32_t position, NormalizedText
 }
 
 Piece Unigram::piece(int32_t token, const NormalizedText& text, size_t begin, size_t end) const {
-  // SentencePiece's pieces go on to where the next one begins; Hugging Face's end behind their last character.
+  // A piece of SentencePiece extends to the next piece; a piece of Hugging Face ends after its own last character.
   const uint32_t last = sentencepiece_ ? text.origins[end] : text.origins[end - 1] + 1;
   return {token, text.origins[begin], last};
 }
@@ -130,7 +131,7 @@ void Unigram::reach(size_t begin, size_t end, double score, int32_t token, Unigr
   best = {sentencepiece_ ? double{static_cast<float>(score)} : score, static_cast<uint32_t>(begin), token};
 }
 
-// Fills workspace->best, from which the best split is read backwards.
+// Fills workspace->best by the Viterbi algorithm. The best split is read from it backwards.
 bool Unigram::find_best(std::string_view word, bool match_special, UnigramWorkspace* workspace) const {
   if (!workspace->best.try_assign(word.size() + 1, {0, nowhere, unknown_piece})) return false;
   for (size_t begin = 0; begin < word.size();) {
@@ -146,7 +147,7 @@ bool Unigram::find_best(std::string_view word, bool match_special, UnigramWorksp
       if (token < 0 || (!match_special && special_[static_cast<size_t>(token)])) continue;
       double score = scores_[static_cast<size_t>(token)];
       if (!uses_.empty() && uses_[static_cast<size_t>(token)] == static_cast<uint8_t>(TokenUse::user_defined)) {
-        score = double{static_cast<float>(end - begin) * largest_score_} - 0.1;  // so that it wins
+        score = double{static_cast<float>(end - begin) * largest_score_} - 0.1;  // So that it wins over other tokens.
       }
       reach(begin, end, score + before, token, workspace);
       known = known || end - begin == character;
@@ -181,18 +182,19 @@ bool Unigram::emit_unknown(const NormalizedText& text, size_t begin, size_t end,
          pieces->pieces.try_push(piece(~static_cast<int32_t>(match), text, begin, end));
 }
 
-// The split in workspace->parts, last first, as pieces; unknown neighbours become one.
+// Appends the split in workspace->parts, whose last part comes first, as pieces. Adjacent unknown parts become one
+// piece.
 bool Unigram::emit(const NormalizedText& text, size_t word, UnigramWorkspace* workspace, Pieces* pieces) const {
   auto& parts = workspace->parts;
   for (size_t left = parts.size(); left > 0;) {
     UnigramWorkspace::Part part = parts[--left];
     bool unknown = is_unknown(part.token);
-    // SentencePiece takes unknown characters to bytes one by one.
+    // SentencePiece converts each unknown character to bytes by itself.
     const bool joins = unknown && !(sentencepiece_ && byte_fallback_);
     while (joins && left > 0 && is_unknown(parts[left - 1].token)) part.end = parts[--left].end;
     const size_t begin = word + part.begin, end = word + part.end;
     if (unknown && !sentencepiece_) {
-      // Hugging Face looks the joined characters up once more, so that "<unk>" in a text is itself.
+      // Hugging Face looks up the joined characters once more, so that "<unk>" in a text becomes the token <unk>.
       part.token = trie_.find(text.view().substr(begin, end - begin));
       unknown = part.token < 0;
     }

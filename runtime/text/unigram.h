@@ -1,7 +1,7 @@
-// Unigram: the split of a text into tokens whose scores add up to the most.
+// Unigram: splits a text into the tokens with the largest sum of scores.
 //
-// Source: Kudo 2018 (subword regularisation); sums, ties and unknown characters as in Hugging Face's tokenizers or, for
-// TokenizerRules::sentencepiece, as in SentencePiece.
+// Source: Kudo 2018 (subword regularisation). Sums, ties and unknown characters are handled as in Hugging Face's
+// tokenizers or, if TokenizerRules::sentencepiece is true, as in SentencePiece.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,14 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// No token is longer: a text costs at most its bytes times this.
+// The longest token. Each byte of a text takes at most this many steps.
 inline constexpr size_t max_unigram_token_bytes = 1024;
 
 struct UnigramWorkspace {
-  // The best way to a position of a word.
+  // The best split of a word up to a position.
   struct Best {
     double score;
-    uint32_t begin;  // of its last token; `nowhere` = not reached
+    uint32_t begin;  // Where the split's last token begins; `nowhere` if no split ends at the position.
     int32_t token;
   };
   struct Part {
@@ -37,30 +37,32 @@ struct UnigramWorkspace {
   };
   NormalizedText normalized, marked;
   Array<Best> best;
-  Array<Part> parts;   // of one word, last first
-  uint64_t steps = 0;  // bytes looked at in the trie, so that tests can bound the work without a clock
+  Array<Part> parts;   // The parts of one word, from the last to the first.
+  uint64_t steps = 0;  // The number of bytes looked up in the trie, so that tests can bound the work without a clock.
 };
 
 class Unigram {
  public:
-  // Views of `description` must outlive this.
+  // The views of `description` must outlive this object.
   Status create(const TokenizerDescription& description);
 
-  // Replaces workspace->normalized by the clean form of `text`, valid UTF-8 that begins at code point `position`.
-  // False when there is no memory, or the text grows beyond all reason (too_long).
+  // Sets *normalized to the normal form of `text`, which is valid UTF-8 and begins at code point `position` of the
+  // original text. Returns false if there is no memory, or if the result exceeds max_growth (normalized->too_long).
   [[nodiscard]] bool normalize(std::string_view text, uint32_t position, NormalizedText* normalized) const;
 
-  // Appends the pieces of bytes [begin, end) of workspace->normalized. With match_special false, no special token
-  // comes out of the text's own characters. False when there is no memory.
+  // Appends the pieces of the bytes [begin, end) of workspace->normalized. If `match_special` is false, characters of
+  // the text never become a special token. Returns false if there is no memory.
   [[nodiscard]] bool tokenize(size_t begin, size_t end, bool match_special, UnigramWorkspace* workspace,
                               Pieces* pieces) const;
 
-  // Whether decoding makes the token `name` a byte.
+  // Returns whether the token `name` is decoded to a byte.
   bool decodes_to_byte(std::string_view name) const { return decoding_.is_byte(name); }
-  // Hugging Face's decoder gives up a whole run of bytes that isn't valid UTF-8, SentencePiece's only what is wrong.
+  // Returns whether a run of decoded bytes that isn't valid UTF-8 is replaced as a whole, as Hugging Face's decoder
+  // does. SentencePiece's decoder replaces only the invalid parts.
   bool replaces_byte_runs() const { return byte_fallback_ && !sentencepiece_; }
 
-  // Appends what the token `name` of a decoded text stands for; `first` where it begins the text.
+  // Appends the text of the token `name`. `first` says whether the token begins the decoded text. Returns false if
+  // there is no memory.
   [[nodiscard]] bool append_decoded(std::string_view name, bool first, bool is_unknown, Array<char>* text) const;
 
  private:
@@ -84,13 +86,13 @@ class Unigram {
   PrefixMark prefix_mark_ = PrefixMark::never;
   TokenTrie trie_;
   Array<double> scores_;
-  Array<uint8_t> special_;  // tokens that match_special false passes over
+  Array<uint8_t> special_;  // For each token, 1 if it is skipped when match_special is false.
   std::span<const uint8_t> uses_;
   double unknown_score_ = 0;
   float largest_score_ = 0;
-  int32_t unk_ = -1, unk_token_ = -1;  // the model's id, and the token with it
+  int32_t unk_ = -1, unk_token_ = -1;  // The model id of the unknown token, and its internal token.
   bool byte_fallback_ = false;
-  int32_t byte_tokens_[256];  // -1 = none
+  int32_t byte_tokens_[256];  // -1 if the byte has no token.
 };
 
 }  // namespace LINFORMER_NAMESPACE

@@ -41,7 +41,7 @@ Status Vocabulary::create(const TokenizerDescription& description) {
       return Status::error(Code::corrupt_file, "the tokenizer's largest id is %d; at most %u are supported", largest,
                            max_dimension);
     }
-    // A table by id would be as large as a hostile file says its largest id is.
+    // There is no table with an entry for each id, because a hostile file may have a very large id.
     if (!tokens_by_id_.try_reserve(tokens)) return no_memory_for_vocabulary();
     for (size_t token = 0; token < tokens; ++token) {
       if (token_ids_[token] >= 0 && !tokens_by_id_.try_push(static_cast<int32_t>(token)))
@@ -58,7 +58,7 @@ Status Vocabulary::create(const TokenizerDescription& description) {
 Status Vocabulary::finish(const TokenizerDescription& description) {
   const struct {
     int32_t id;
-    const char* name;  // for a special id that no token names (fairseq's dictionary has its own)
+    const char* name;  // The name if no internal token has the id, as in fairseq's dictionaries.
   } specials[] = {{description.unk, "<unk>"},
                   {description.bos, "<s>"},
                   {description.eos, "</s>"},

@@ -1,4 +1,4 @@
-// For comparisons with reference encodings alone.
+// Encodes as older versions of Hugging Face's tokenizers do. Used only to compare with reference encodings.
 #pragma once
 
 #include <span>
@@ -10,10 +10,11 @@
 namespace LINFORMER_NAMESPACE {
 
 struct WholeWords {
-  // As Tokenizer::encode(), but a text's length ends with the word with which it reaches max_length, as in the versions
-  // of tokenizers that the reference encodings are from: of two texts that are both cut it may be the other one that
-  // loses the odd token. And max_length below the template's own tokens is no error: the reference then gives the
-  // template whole, and those words of each text, more than max_length tokens in all.
+  // Encodes as Tokenizer::encode() does, but with two properties of the versions of tokenizers that made the reference
+  // encodings. They count the length of a text only up to the word with which it reaches max_length, so of two texts
+  // that are both cut, the other one may lose the odd token. And a max_length that is less than the template's own
+  // tokens is no error: the result has the whole template and the counted words of each text, and so more than
+  // max_length tokens.
   static Status encode(const Tokenizer& tokenizer, std::span<const std::string_view> texts,
                        const EncodeOptions& options, Encoding* encoding) {
     return tokenizer.encode_texts(texts.data(), static_cast<int>(texts.size()), options, encoding, true);

@@ -1,4 +1,4 @@
-// Remembers how recent short words were split. Bounded: one slot for each hash, the newest word stays.
+// A cache of the tokens of recent short words. Its size is fixed: each hash has one slot, which keeps the newest word.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +16,22 @@ class WordCache {
   static constexpr size_t max_word_bytes = 24;
   static constexpr size_t max_tokens = 7;
   struct Slot {
-    uint64_t words[3] = {};  // the word's bytes, zero padded
-    uint8_t length = 0;      // 0 = empty
+    uint64_t words[3] = {};  // The word's bytes, padded with zeros.
+    uint8_t length = 0;      // In bytes; 0 if the slot is empty.
     uint8_t count = 0;
     int32_t tokens[max_tokens] = {};
   };
 
-  // Forgets everything unless `owner` is who filled it.
+  // Empties the cache unless the same `owner` has filled it. Returns false if there is no memory.
   [[nodiscard]] bool prepare(uint64_t owner) {
     if (owner == owner_ && !slots_.empty()) return true;
     owner_ = owner;
     return slots_.try_assign(slot_count, Slot{});
   }
 
-  // The slot where `word` (1 to max_word_bytes bytes) is or would be; *found says which. A missed slot already
-  // carries the word: the caller must fill tokens and count, or call forget.
+  // Returns the slot for `word`, which has 1 to max_word_bytes bytes, and sets *found to whether the slot holds the
+  // word's tokens. If it doesn't, find() has already written the word into the slot: the caller must fill in tokens and
+  // count, or call forget().
   Slot* find(std::string_view word, bool* found) {
     uint64_t words[3] = {};
     std::memcpy(words, word.data(), word.size());

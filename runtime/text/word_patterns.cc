@@ -7,15 +7,15 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-// Letters and marks come first, upper case before both and both before lower case.
+// The classes of characters that the expressions distinguish.
 enum CharacterClass : uint8_t {
-  upper_class = 0,  // Lu and Lt
-  letter_class,     // Lm and Lo, which count as upper and as lower case
-  lower_class,      // Ll
-  mark_class,       // M
+  upper_class = 0,  // Lu and Lt.
+  letter_class,     // Lm and Lo, which count both as upper and as lower case.
+  lower_class,      // Ll.
+  mark_class,       // M.
   number_class,
   space_class,
-  newline_class,  // \r and \n, which are white space too
+  newline_class,  // \r and \n, which are white space too.
   other_class
 };
 
@@ -49,7 +49,7 @@ CharacterClass class_of(uint32_t code_point) {
   return is_white_space(code_point) ? space_class : other_class;
 }
 
-// The class of the character at text[*at]; moves *at behind it.
+// Returns the class of the character at text[*at], and moves *at behind it.
 inline CharacterClass next_class(std::string_view text, size_t* at) {
   const auto lead = static_cast<uint8_t>(text[*at]);
   if (lead < 0x80) {
@@ -68,7 +68,7 @@ constexpr unsigned upper = bit(upper_class) | bit(letter_class) | marks;
 constexpr unsigned lower = bit(lower_class) | bit(letter_class) | marks;
 constexpr unsigned every_class = 0xFF;
 
-// The end of the characters from text[at] on that are in `wanted`.
+// Returns the end of the longest run of characters from text[at] on whose classes are all in `wanted`.
 size_t run_end(std::string_view text, size_t at, unsigned wanted) {
   while (at < text.size()) {
     size_t next = at;
@@ -82,7 +82,8 @@ bool begins_with(std::string_view text, size_t at, unsigned wanted) {
   return at < text.size() && (wanted & bit(next_class(text, &at))) != 0;
 }
 
-// The length of 's 't 're 've 'm 'll 'd at text[at]; 0 when none is there. Without regard to case the long s is an s.
+// Returns the length of the contraction ('s 't 're 've 'm 'll 'd) at text[at]; 0 if there is none. If case is ignored,
+// the long s (U+017F) counts as an s.
 size_t contraction(std::string_view text, size_t at, bool any_case) {
   if (at >= text.size() || text[at] != '\'') return 0;
   const auto letter = [&](size_t i) {
@@ -95,7 +96,8 @@ size_t contraction(std::string_view text, size_t at, bool any_case) {
   return ((first == 'r' || first == 'v') && second == 'e') || (first == 'l' && second == 'l') ? 3 : 0;
 }
 
-// \s+(?!\S)|\s+ from white space on: all that is left of the text, otherwise all but the last when there are two.
+// Matches \s+(?!\S)|\s+ at text[at], which is white space, and returns the end of the match: the text's end if only
+// white space is left; otherwise the match doesn't include the last white space character, unless it is the only one.
 size_t spaces_end(std::string_view text, size_t at) {
   size_t last = at, end = at;
   next_class(text, &end);
@@ -128,14 +130,14 @@ size_t gpt2_end(std::string_view text, size_t at) {
   return spaces_end(text, at);
 }
 
-// What sets the younger expressions apart, which are built alike.
+// The newer expressions have the same structure. These are the properties in which they differ.
 struct Pattern {
-  bool leading_contraction;   // (?i:'s|'t|'re|'ve|'m|'ll|'d)| before all else
-  bool trailing_contraction;  // (?i:...)? behind a word
-  bool cased;                 // a word is capitals and what is no capital behind them
+  bool leading_contraction;   // (?i:'s|'t|'re|'ve|'m|'ll|'d) is the first alternative.
+  bool trailing_contraction;  // (?i:...)? follows a word.
+  bool cased;                 // A word consists of capitals, followed by small letters.
   bool marks_in_words;
-  int digits;           // of a number
-  bool slashes_behind;  // [\r\n/]* behind symbols, otherwise [\r\n]*
+  int digits;           // The most digits of a number.
+  bool slashes_behind;  // [\r\n/]* follows symbols; otherwise [\r\n]* does.
 };
 
 constexpr Pattern pattern_of(SplitKind kind) {
@@ -153,10 +155,11 @@ constexpr Pattern pattern_of(SplitKind kind) {
   }
 }
 
-// [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+ from text[at] on; `at` where it does not match. Where no
-// small letter follows, the first part gives back as much as the second one needs.
+// Matches [\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+ at text[at], and returns the end of the match;
+// `at` if there is none. If no small letter follows the first part, the match ends with the last character that both
+// parts accept, as backtracking would find.
 size_t small_word_end(std::string_view text, size_t at) {
-  size_t both_end = at;  // behind the last character that is in both parts
+  size_t both_end = at;  // The end of the last character that both parts accept.
   size_t end = at;
   while (end < text.size()) {
     size_t next = end;
@@ -171,8 +174,8 @@ size_t small_word_end(std::string_view text, size_t at) {
   return both_end;
 }
 
-// A word with the one character before it that may be any but a letter, a number or the end of a line; `at` where
-// there is none.
+// Returns the end of a word at text[at]; `at` if there is none. One character that is neither a letter, a number nor a
+// line end may come before the word's letters.
 size_t letters_end(const Pattern& pattern, std::string_view text, size_t at) {
   size_t behind_first = at;
   const unsigned first = bit(next_class(text, &behind_first));
@@ -186,7 +189,7 @@ size_t letters_end(const Pattern& pattern, std::string_view text, size_t at) {
   if (!takes_first || end == behind_first) {
     end = small_word_end(text, at);
     if (end == at) {
-      // Capitals alone.
+      // The expression's second alternative: at least one capital, then any number of small letters.
       const size_t begin = takes_first && begins_with(text, behind_first, upper) ? behind_first : at;
       end = run_end(text, begin, upper);
       if (end == begin) return at;
@@ -216,7 +219,7 @@ size_t younger_end(const Pattern& pattern, std::string_view text, size_t at) {
     }
     return end;
   }
-  // \s*[\r\n]+: up to the last end of a line in the white space.
+  // Matches \s*[\r\n]+, which ends with the last line end in the white space.
   size_t newline = at;
   for (size_t end = at; end < text.size();) {
     const unsigned c = bit(next_class(text, &end));

@@ -1,4 +1,4 @@
-// The expressions by which byte-pair encoders cut a text into words, each as a scanner of its own.
+// The regular expressions by which BPE tokenizers split a text into words, implemented as scanners.
 #pragma once
 
 #include <cstddef>
@@ -9,15 +9,15 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// A split by one of the expressions, not by single characters or a text.
+// Returns whether a kind of split is one of the expressions. The other kinds split at single characters or at a text.
 constexpr bool is_word_pattern(SplitKind kind) { return kind <= SplitKind::tekken; }
 
-// The regular expression of a kind for which is_word_pattern() holds, as tokenizer.json files write it.
+// Returns the regular expression of a kind, as tokenizer.json files write it. is_word_pattern(kind) must be true.
 std::string_view expression_of(SplitKind kind);
 
-// The end of the word that begins at text[at]: what the kind's expression matches there. `text` is valid UTF-8 and
-// at < text.size(); the words cover the text without gaps. Reads each character of the word, and of the white space
-// behind it, a fixed number of times.
+// Returns the end of the word that begins at text[at], which is the end of the match of the kind's expression. `text`
+// is valid UTF-8, and at < text.size(). The words cover the text without gaps. Reads each character of the word, and of
+// the white space after it, a fixed number of times.
 size_t word_end(SplitKind kind, std::string_view text, size_t at);
 
 }  // namespace LINFORMER_NAMESPACE

@@ -43,7 +43,7 @@ Status WordPiece::create(const TokenizerDescription& description, uint64_t owner
          ++probes_) {
       slot = (slot + 1) & (capacity - 1);
     }
-    entries_[slot] = {hash, static_cast<int32_t>(token)};  // of a token listed twice the last one counts
+    entries_[slot] = {hash, static_cast<int32_t>(token)};  // If a token is listed twice, the last one is kept.
   }
   return {};
 }
@@ -121,7 +121,7 @@ bool WordPiece::tokenize_word(const NormalizedText& normalized, size_t begin, si
       }
       return true;
     }
-    WordCache::forget(slot);  // until the tokens are known
+    WordCache::forget(slot);  // The slot stays empty until the tokens are known.
   }
   if (!split_word(word, workspace)) return false;
   const auto& tokens = workspace->tokens;

@@ -1,4 +1,5 @@
-// A session allocates nothing between its creation and its destruction, and uses exactly the memory that was planned.
+// Tests that a session allocates nothing between its creation and its destruction, and that it uses exactly the memory
+// that plan() reports.
 #include "support/allocations.h"
 
 #include <doctest/doctest.h>
@@ -37,7 +38,8 @@ RandomModel shape() {
   return shape;
 }
 
-// Inputs and outputs of `calls` calls of mixed lengths, made before anything is counted. The first is the largest.
+// The inputs and outputs of `calls` calls of different sizes. They are allocated before allocations are counted. The
+// first call is the largest.
 struct Calls {
   explicit Calls(const Model& model, bool pads) {
     std::mt19937 generator(7);
@@ -45,7 +47,7 @@ struct Calls {
     ids = random_ids(3, max_tokens * max_batch, e.vocab_size);
     if (pads) {
       for (size_t i = 5; i < ids.size(); i += 11) {
-        if (i % max_tokens != 0) ids[i] = e.pad_id;  // a text of pads alone is an error
+        if (i % max_tokens != 0) ids[i] = e.pad_id;  // A text of padding only would be an error.
       }
     }
     texts.resize(static_cast<size_t>(calls));
@@ -79,7 +81,7 @@ struct Calls {
   std::vector<MaskPosition> positions;
 };
 
-TEST_CASE("the counter counts") {
+TEST_CASE("allocations by malloc, new, aligned_alloc and mmap are counted") {
   if (!counting_works()) {
     linformer_test::skip("the allocator can't be replaced under a sanitizer");
     return;
@@ -98,7 +100,7 @@ TEST_CASE("the counter counts") {
   CHECK(counted.bytes == 10 + static_cast<int64_t>(sizeof(int)) + 128 + 4096);
 }
 
-TEST_CASE("a session allocates nothing") {
+TEST_CASE("a session allocates nothing in its calls") {
   if (!counting_works()) {
     linformer_test::skip("the allocator can't be replaced under a sanitizer");
     return;
@@ -109,7 +111,7 @@ TEST_CASE("a session allocates nothing") {
               static_cast<int>(max_batch), static_cast<int>(max_tokens));
   for (const Engine& engine : engines()) {
     const bool native = engine.backend == BackendKind::native;
-    if (!native && engine.isa != Isa::scalar) continue;  // those choose by themselves what their products use
+    if (!native && engine.isa != Isa::scalar) continue;  // Other backends choose the instruction set themselves.
     for (const int threads : {1, 2}) {
       for (const Padding padding : {Padding::strip, Padding::keep}) {
         SessionOptions options;
@@ -137,7 +139,7 @@ TEST_CASE("a session allocates nothing") {
   }
 }
 
-TEST_CASE("a session in the caller's arena and on its threads allocates nothing, and says how far it is") {
+TEST_CASE("a session with the caller's arena and threads allocates nothing, and reports progress") {
   if (!counting_works()) {
     linformer_test::skip("the allocator can't be replaced under a sanitizer");
     return;
@@ -167,7 +169,7 @@ TEST_CASE("a session in the caller's arena and on its threads allocates nothing,
   CHECK(counted.calls == 0);
 }
 
-TEST_CASE("the planned bytes are the bytes used") {
+TEST_CASE("a session uses exactly the planned bytes") {
   const std::shared_ptr<const Model> model = random_model(shape());
   Calls work(*model, false);
   for (const Engine& engine : engines()) {
@@ -183,7 +185,7 @@ TEST_CASE("the planned bytes are the bytes used") {
       const Plan& plan = session->plan();
       CAPTURE(name_of(engine.backend));
       CAPTURE(threads);
-      // Before the first call only tables are filled, those of projections, in whole pages.
+      // Before the first call, only the tables of the projections have been written. Used memory is counted in pages.
       uint64_t tables = 0;
       for (const PlannedBuffer& buffer : std::span(plan.buffers, static_cast<size_t>(plan.buffer_count))) {
         if (std::string(buffer.name) == "projection table" && buffer.bytes > 0) tables = buffer.offset + buffer.bytes;
@@ -193,10 +195,10 @@ TEST_CASE("the planned bytes are the bytes used") {
       REQUIRE(work.run(*session, 0).ok());
       CHECK(session->used_bytes() == plan.total_bytes);
 
-      // The buffers fill the arena one after the other: nothing overlaps, nothing is left over.
+      // The buffers fill the arena without overlaps and without gaps.
       std::vector<PlannedBuffer> buffers(plan.buffers, plan.buffers + plan.buffer_count);
       std::sort(buffers.begin(), buffers.end(), [](const PlannedBuffer& a, const PlannedBuffer& b) {
-        // A buffer that this model has no use for is empty and lies where the next one begins.
+        // A buffer that this model doesn't need is empty and has the offset of the next buffer.
         return a.offset != b.offset ? a.offset < b.offset : a.bytes < b.bytes;
       });
       uint64_t end = 0;

@@ -1,5 +1,5 @@
-// The encoders that people have, converted from their golden checkpoints: a session of each is as large as it was
-// planned, uses no more and allocates nothing.
+// Tests sessions of common encoders, converted from their golden checkpoints. A session has the planned size, uses no
+// more memory than that, and allocates nothing.
 #include <doctest/doctest.h>
 
 #include <cstdio>
@@ -19,7 +19,7 @@ using namespace linformer;
 
 struct Family {
   const char* name;
-  std::vector<const char*> cases;  // of tests/data/golden
+  std::vector<const char*> cases;  // Folders of tests/data/golden.
 };
 
 const Family families[] = {
@@ -34,7 +34,7 @@ const Family families[] = {
     {"jina-v2", {"hugging-face/jina_encoder", "hugging-face/jina_code_encoder"}},
 };
 
-// The golden case as a model file.
+// Converts the golden case in this folder, and returns the model file.
 writer::AlignedBytes file_of(const std::string& folder, ElementType type) {
   const std::string config = nlohmann::json::parse(read_file(folder + "/meta.json")).at("config").dump();
   const std::string bytes = read_file(folder + "/checkpoint.safetensors");
@@ -64,8 +64,8 @@ TEST_CASE("each family's sessions use no more bytes than were planned and alloca
             if (engine.backend != BackendKind::native) continue;
             for (const int threads : {1, 2}) {
               const SessionCost cost = calls.run(engine, threads);
-              // Whole pages count as used once they are touched, and the golden models' texts are too short to touch
-              // all.
+              // A touched page counts as used memory as a whole. The texts of the golden models are too short to touch
+              // all pages.
               CHECK(cost.used <= (cost.planned + 4095) / 4096 * 4096);
               CHECK(cost.used > 0);
               CHECK(cost.allocations == 0);

@@ -1,4 +1,4 @@
-// Calls of a session that are made before anything is counted, and what is counted while they run.
+// Prepares calls of a session before allocations are counted, and counts the allocations while the calls run.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -16,13 +16,15 @@
 
 namespace linformer_test {
 
-// What running one session asked for.
+// The memory and the allocations of one session.
 struct SessionCost {
-  uint64_t planned = 0, used_first = 0, used = 0;  // bytes; after the first call, and after all
-  int64_t allocations = 0;                         // 0 also where they can't be counted
+  // In bytes. `used_first` is measured after the first call, and `used` after all calls.
+  uint64_t planned = 0, used_first = 0, used = 0;
+  int64_t allocations = 0;  // 0 if this build can't count allocations.
 };
 
-// The first call is the largest: no rows are left of what was planned for.
+// Calls of one model with random inputs. The first call has the largest number of rows that the session was planned
+// for.
 class ModelCalls {
  public:
   static constexpr int calls = 20;
@@ -45,7 +47,7 @@ class ModelCalls {
     }
   }
 
-  // Runs all calls in one session, with every output that the model has.
+  // Runs all calls in one session, with every output that the model has, and returns the session's cost.
   SessionCost run(const Engine& engine, int threads) {
     using namespace linformer;
     SessionOptions options;
@@ -92,7 +94,7 @@ class ModelCalls {
   std::vector<std::vector<linformer::Input>> views_;
   std::vector<linformer::MaskPosition> positions_ = {{0, 0}};
   std::vector<std::vector<float>> values_;
-  std::vector<linformer::Output> outputs_;  // as large as the first call's, the largest
+  std::vector<linformer::Output> outputs_;  // Large enough for the first call, which is the largest.
 };
 
 }  // namespace linformer_test

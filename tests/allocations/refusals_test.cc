@@ -1,4 +1,4 @@
-// Where memory runs out, loading a model, its tokenizer and a session are errors, never the process's end.
+// Tests that loading a model, creating its tokenizer and creating a session return errors if memory runs out.
 #include <doctest/doctest.h>
 
 #include <cstdio>
@@ -36,11 +36,11 @@ struct AlignedBytes {
 };
 
 struct Attempts {
-  int64_t needed = 0;  // bytes of room with which it succeeds
+  int64_t needed = 0;  // The bytes of memory with which the attempt succeeded.
   int refused = 0;
 };
 
-// Calls `attempt` with ever more memory until it succeeds. Every failure must say that memory is missing.
+// Calls `attempt` with more and more memory until it succeeds. Every failure must have the code out_of_memory.
 template <class Attempt>
 Attempts with_more_memory(Attempt attempt) {
   Attempts attempts;
@@ -61,7 +61,7 @@ void print(const char* what, const Attempts& attempts) {
   CHECK(attempts.refused > 0);
 }
 
-TEST_CASE("memory that runs out is an error") {
+TEST_CASE("every step of loading and running returns an error if memory runs out") {
   if (!counting_works()) {
     linformer_test::skip("the allocator can't be replaced under a sanitizer");
     return;
@@ -96,7 +96,7 @@ TEST_CASE("memory that runs out is an error") {
   }
 }
 
-TEST_CASE("a tokenizer takes memory for its tokens, however large their ids are") {
+TEST_CASE("a tokenizer's memory depends on the number of its tokens, not on their ids") {
   if (!counting_works()) return;
   TokenizerDescription description;
   description.kind = TokenizerKind::wordpiece;

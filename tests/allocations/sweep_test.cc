@@ -1,4 +1,5 @@
-// Each request for memory refused in turn, over all that the library does: an error value every time, nothing lost.
+// Refuses each allocation of many uses of the library in turn. The library must return an error each time and leak no
+// memory.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -39,10 +40,11 @@ struct Points {
 };
 Points all_points;
 
-// Refuses request 1, 2, ... of `work`, alone and with all behind it.
+// Runs `work` once for each allocation that it makes. In each run this allocation fails, first alone, and then together
+// with all later ones.
 template <class Work>
 void sweep(const std::string& name, Work work) {
-  for (int warm = 0; warm < 2; ++warm) {  // what a process asks for once: the stacks of threads
+  for (int warm = 0; warm < 2; ++warm) {  // Memory that a process allocates once, such as stacks, exists after this.
     const Status status = work();
     REQUIRE_MESSAGE(status.ok(), name << ": " << status.message());
   }
@@ -75,8 +77,8 @@ void sweep(const std::string& name, Work work) {
   all_points.lost += points.lost;
 }
 
-// Loads a model, plans and makes a session of each part, and runs it with every output. What the calls pass is made
-// before.
+// Loads a model, plans and creates a session of each part, and runs it with every output. The constructor allocates the
+// inputs and outputs of the calls.
 class WholeModel {
  public:
   explicit WholeModel(std::span<const std::byte> file, bool masks) : file_(file) {
@@ -86,7 +88,7 @@ class WholeModel {
       const ModelDescription& about = (*model)->description();
       if (part == Part::decoder && !about.has_decoder()) continue;
       auto session = Session::create(*model, options(part));
-      if (!session.ok()) {  // a part that this version can't execute
+      if (!session.ok()) {  // This version can't execute this part.
         REQUIRE(session.status().code() == Code::unsupported);
         continue;
       }
@@ -139,7 +141,7 @@ class WholeModel {
   std::vector<PartCall> calls_;
 };
 
-// A tokenizer made, and texts encoded in every way and decoded.
+// Creates a tokenizer, encodes texts in every way and decodes the ids.
 Status tokenize(const TokenizerDescription& description) {
   constexpr std::string_view text =
       "The inner booth, 2! <mask> \xe4\xb8\xad\xff antidisestablishmentarianisms, which is "
@@ -157,7 +159,7 @@ Status tokenize(const TokenizerDescription& description) {
   return tokenizer->decode(encoding.ids(), {}, &decoded);
 }
 
-// A classifier made of the model, with texts that are cut, and two threads.
+// Creates a classifier with two threads, and classifies texts. One of them is read in windows.
 Status classify(const std::shared_ptr<const Model>& model) {
   ClassifierOptions options;
   options.texts.cpu.threads = 2;
@@ -171,7 +173,7 @@ Status classify(const std::shared_ptr<const Model>& model) {
   return classifier->classify(texts, probabilities);
 }
 
-// Masks filled in, and a text read by windows.
+// Fills masks, and reads a text in windows.
 Status fill_and_read(const std::shared_ptr<const Model>& model) {
   const std::string_view texts[] = {"good [MASK]", "no mask", "[MASK] film [MASK] and a plot that is too long for it"};
   MaskFillerOptions options;
@@ -191,7 +193,7 @@ Status fill_and_read(const std::shared_ptr<const Model>& model) {
   return {};
 }
 
-// Entities of words, in texts that are not ASCII and read by windows, and answers.
+// Finds entities in texts that have non-ASCII characters or are read in windows, and answers questions.
 Status tag_and_answer(const std::shared_ptr<const Model>& model) {
   TaggerOptions tagging;
   tagging.aggregation = Aggregation::average;
@@ -211,7 +213,7 @@ Status tag_and_answer(const std::shared_ptr<const Model>& model) {
   return answerer->answer(questions, [](size_t, const Answers&) { return true; });
 }
 
-// Documents by a query, labels of one's own, sparse vectors, and search.
+// Ranks documents by a query, classifies texts with zero-shot labels, makes sparse vectors and searches vectors.
 Status rank(const std::shared_ptr<const Model>& model) {
   const std::string_view texts[] = {"good", "a bad film", "the plot"};
   RerankerOptions ranking;
@@ -238,7 +240,7 @@ Status rank(const std::shared_ptr<const Model>& model) {
   return search->search(std::span(rows).first(6), best, counts);
 }
 
-// The same by the C API, from the file on.
+// Loads a model file, finds entities and answers questions with the C API.
 Status tag_and_answer_in_c(const char* path) {
   lnf_model* model = nullptr;
   lnf_tagger* tagger = nullptr;
@@ -259,7 +261,7 @@ Status tag_and_answer_in_c(const char* path) {
   return status.code == LNF_OK ? Status() : Status::error(static_cast<Code>(status.code), "%s", status.message);
 }
 
-// Masks by the C API, from the file on.
+// Loads a model file and fills masks with the C API.
 Status fill_in_c(const char* path) {
   lnf_model* model = nullptr;
   lnf_mask_filler* filler = nullptr;
@@ -275,7 +277,7 @@ Status fill_in_c(const char* path) {
   return status.code == LNF_OK ? Status() : Status::error(static_cast<Code>(status.code), "%s", status.message);
 }
 
-// A classifier by the C API, from the file on.
+// Loads a model file and classifies texts with the C API.
 Status classify_in_c(const char* path) {
   lnf_model* model = nullptr;
   lnf_classifier* classifier = nullptr;
@@ -291,7 +293,7 @@ Status classify_in_c(const char* path) {
   return status.code == LNF_OK ? Status() : Status::error(static_cast<Code>(status.code), "%s", status.message);
 }
 
-TEST_CASE("every refused request for memory is an error") {
+TEST_CASE("every failed allocation is returned as an error and leaks nothing") {
   if (!counting_works()) {
     std::printf("skipped: the allocator can't be replaced under a sanitizer\n");
     return;
@@ -343,7 +345,7 @@ TEST_CASE("every refused request for memory is an error") {
   CHECK(all_points.lost == 0);
 }
 
-TEST_CASE("the sweep finds memory that is lost, and requests that go unnoticed") {
+TEST_CASE("live_blocks() counts leaked memory, and refuse_request() refuses the named request only") {
   if (!counting_works()) return;
   const int64_t before = live_blocks();
   void* volatile kept = std::malloc(10);

@@ -1,4 +1,5 @@
-// Every kind of attention and layer: nothing is allocated while a session runs, and the arena is what was planned.
+// Tests with every kind of attention and layer that a session allocates nothing while it runs, and that its arena has
+// the planned size.
 #include "session/variants.h"
 
 #include <doctest/doctest.h>
@@ -11,10 +12,10 @@ namespace {
 
 using namespace linformer;
 
-// Two blocks of rows; with full attention two blocks of keys too.
+// These lengths need two blocks of rows, and with full attention also two blocks of keys.
 constexpr uint32_t most_tokens = 150, most_tokens_full = 530;
 
-TEST_CASE("no kind of model makes a session allocate, and each uses the bytes that were planned") {
+TEST_CASE("sessions of every kind of model allocate nothing and use the planned bytes") {
   std::vector<Variant> all;
   for (const ElementType type : {ElementType::f32, ElementType::bf16, ElementType::int8}) {
     for (Variant variant : variants(most_tokens, most_tokens_full)) {

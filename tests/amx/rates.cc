@@ -77,7 +77,7 @@ struct Buffer {
   size_t size;
 };
 
-// The median of the seconds that a call takes.
+// Calls `work` repeatedly, and returns the median of the seconds that a call takes.
 template <class Work>
 double seconds_of(Work work) {
   using Clock = std::chrono::steady_clock;
@@ -95,7 +95,7 @@ double seconds_of(Work work) {
 struct Shape {
   const char* name;
   int64_t m, n, k;
-  bool bias, gelu, residual, accumulate, narrow;  // narrow: C is stored in bf16
+  bool bias, gelu, residual, accumulate, narrow;  // If `narrow` is set, C is stored in bf16.
 };
 
 template <ElementType type>

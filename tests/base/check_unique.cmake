@@ -1,5 +1,5 @@
-# Fails where the archive has a unique symbol of GNU (`u`), which its loader never gives back, or std::atomic's waits,
-# which bring one.
+# Fails if the archive defines a GNU unique symbol (`u`), because the loader never unmaps a library that has one, or if
+# it uses the waits of std::atomic, which define one.
 execute_process(COMMAND ${NM} -A -C --defined-only ${ARCHIVE} OUTPUT_VARIABLE symbols ERROR_QUIET RESULT_VARIABLE failed)
 if(failed)
   message(FATAL_ERROR "${NM} can't read ${ARCHIVE}")

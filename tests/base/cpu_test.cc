@@ -12,7 +12,7 @@ using namespace linformer;
 
 std::string words(const char* missing) { return missing == nullptr ? "nothing" : missing; }
 
-TEST_CASE("what the machine has is what it doesn't lack") {
+TEST_CASE("machine_has() agrees with missing_for()") {
   for (Isa isa : {Isa::automatic, Isa::scalar, Isa::avx2, Isa::avx512, Isa::neon}) {
     CHECK(machine_has(isa) == (missing_for(isa) == nullptr));
     std::printf("%s: this machine lacks %s\n", name_of(isa), words(missing_for(isa)).c_str());
@@ -37,15 +37,16 @@ TEST_CASE("what the machine has is what it doesn't lack") {
 #endif
 }
 
-// A musl program's builtin answers 0 to everything, and clang's lacks names.
+// With musl the builtin always returns 0, and clang's builtin doesn't know all names.
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
-TEST_CASE("GCC's own detection says the same") {
+TEST_CASE("GCC's detection gives the same answers") {
   __builtin_cpu_init();
   struct Answer {
     const char* name;
     bool has;
   };
-  // The first name that the compiler's answers lack.
+  // Returns the first name that the compiler's detection lacks, or "nothing". `before` is a name that was already found
+  // missing.
   const auto first = [](const char* before, std::initializer_list<Answer> answers) -> std::string {
     if (before != nullptr) return before;
     for (const Answer& answer : answers) {
@@ -72,7 +73,7 @@ TEST_CASE("GCC's own detection says the same") {
       first(missing_for(Extension::avx512_bf16), {{"amx_tile", __builtin_cpu_supports("amx-tile") != 0},
                                                   {"amx_bf16", __builtin_cpu_supports("amx-bf16") != 0},
                                                   {"amx_int8", __builtin_cpu_supports("amx-int8") != 0}});
-  // GCC doesn't ask whether this process may use tiles.
+  // GCC doesn't check whether this process may use tiles.
   if (words(missing_for(Extension::amx)) != "the system's permission to use amx tiles") {
     CHECK(words(missing_for(Extension::amx)) == amx);
   }

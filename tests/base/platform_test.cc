@@ -13,7 +13,7 @@ namespace {
 using namespace linformer;
 using namespace linformer::platform;
 
-// A file of bytes that count, deleted at the end.
+// A file whose bytes depend on their positions. The destructor removes it.
 class CountingFile {
  public:
   explicit CountingFile(size_t bytes) : path_("platform_test_" + std::to_string(random()) + ".bin") {
@@ -42,7 +42,7 @@ bool counts(const std::byte* bytes, size_t count, size_t first) {
   return true;
 }
 
-TEST_CASE("a file is opened, described, read and mapped from any page on") {
+TEST_CASE("a file can be opened, described, read, and mapped from any page") {
   const size_t page = static_cast<size_t>(mapping_granularity()), size = 3 * page + 100;
   const CountingFile made(size);
   File file;
@@ -72,7 +72,7 @@ TEST_CASE("a file is opened, described, read and mapped from any page on") {
   release_pages(part);
 }
 
-TEST_CASE("what the system refuses has its words") {
+TEST_CASE("a failure has the system's message") {
   File file;
   const Failure missing = open_file("no/such/file", &file);
   REQUIRE(missing);
@@ -93,8 +93,8 @@ TEST_CASE("what the system refuses has its words") {
   close_file(file);
 }
 
-TEST_CASE("pages are zero, and those that are touched are counted") {
-  const uint64_t page = mapping_granularity(), count = 2500;  // more than are asked for at once
+TEST_CASE("reserved pages are zero, and touched_bytes() counts up to the last touched page") {
+  const uint64_t page = mapping_granularity(), count = 2500;  // More pages than one system call reads.
   const Pages pages = reserve_pages(count * page - 7);
   REQUIRE(pages.data != nullptr);
   CHECK(pages.size == count * page - 7);
@@ -111,7 +111,7 @@ TEST_CASE("pages are zero, and those that are touched are counted") {
   CHECK(reserve_pages(uint64_t{1} << 62).data == nullptr);
 }
 
-TEST_CASE("the machine is asked") {
+TEST_CASE("processors, address space and random numbers are available") {
   CHECK(usable_processors() >= 1);
   CHECK(has_address_space(1));
   uint64_t numbers[2] = {};

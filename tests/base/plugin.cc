@@ -1,8 +1,8 @@
-// A library that another program opens, with the runtime in it; plugin_test.cc.
+// A library that contains the runtime. plugin_test.cc opens it with dlopen().
 #include "linformer/model.h"
 #include "linformer/session.h"
 
-// Runs a model with two threads. 0, or the number of the step that failed.
+// Runs a model with two threads. Returns 0, or the number of the step that failed.
 extern "C" __attribute__((visibility("default"))) int use_the_runtime(const char* path) {
   linformer::Result<std::shared_ptr<const linformer::Model>> model = linformer::Model::load(path);
   if (!model.ok()) return 1;

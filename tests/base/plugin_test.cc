@@ -1,4 +1,4 @@
-// A program that opens a library with the runtime in it, and closes it.
+// Opens and closes a library that contains the runtime.
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 
@@ -18,7 +18,7 @@ bool is_mapped(const std::string& file) {
   return false;
 }
 
-TEST_CASE("a plugin with the runtime in it is gone after dlclose") {
+TEST_CASE("a plugin that contains the runtime is unmapped by dlclose") {
   const std::string plugin = LINFORMER_PLUGIN, model = "plugin_test.lnfr";
   linformer_test::random_builder({}).write(model);
   for (int times = 0; times < 2; ++times) {

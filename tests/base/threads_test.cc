@@ -1,4 +1,4 @@
-// Waits and the team of threads; compiled a second time for systems without futexes.
+// Tests waits and the team of threads. It is compiled a second time for systems without futexes.
 #include "base/threads.h"
 
 #include <doctest/doctest.h>
@@ -11,7 +11,8 @@ namespace {
 
 using namespace linformer;
 
-// Two threads that take turns at a word, and sleep at once where it isn't their turn. A wake that is lost stops both.
+// Two threads that increment a word in turns. A thread sleeps immediately if it isn't its turn, so a lost wake would
+// stop both.
 struct Turns {
   static constexpr uint32_t rounds = 20'000;
   std::atomic<uint32_t> word{0};
@@ -39,7 +40,7 @@ TEST_CASE("no wake is lost between two threads") {
   CHECK(turns.word.load() == Turns::rounds);
 }
 
-TEST_CASE("a word that has changed is not waited for") {
+TEST_CASE("a wait returns at once if the word has already changed") {
   std::atomic<uint32_t> word{1};
   platform::wait_while(word, 0);
   platform::wake_all(word);
@@ -71,7 +72,7 @@ TEST_CASE("one wake ends all waits") {
   CHECK(shared.left.load() == threads);
 }
 
-TEST_CASE("threads that sleep between calls come to the next") {
+TEST_CASE("threads that sleep between calls take part in the next call") {
   constexpr int threads = 4, calls = 100;
   ThreadTeam team;
   REQUIRE(team.start(threads).ok());
@@ -91,7 +92,7 @@ TEST_CASE("threads that sleep between calls come to the next") {
   CHECK(complete == calls);
 }
 
-TEST_CASE("a caller that sleeps until the last has left is woken") {
+TEST_CASE("a caller that sleeps until the last thread is done is woken") {
   constexpr int threads = 3;
   ThreadTeam team;
   REQUIRE(team.start(threads).ok());
@@ -140,7 +141,7 @@ TEST_CASE("a thread takes its own tasks first, the same in each call, and then t
       if (call == 0) own[thread] = task;
       CHECK(own[thread] == task);
     }
-    // One thread does what is left; each task once.
+    // One thread takes the remaining tasks, each once.
     int64_t left = 0, sum = own[0] + own[1] + own[2];
     for (int64_t task; counter.next(1, &task); ++left) {
       sum += task;
@@ -156,14 +157,14 @@ TEST_CASE("a thread takes its own tasks first, the same in each call, and then t
   int64_t task = 0;
   counter.begin(0, threads);
   CHECK(!counter.next(2, &task));
-  // Of fewer tasks than threads the first threads own one each.
+  // If there are fewer tasks than threads, the first threads own one task each.
   counter.begin(2, threads);
   CHECK((counter.next(1, &task) && task == 1));
   CHECK((counter.next(0, &task) && task == 0));
   CHECK(!counter.next(2, &task));
 }
 
-TEST_CASE("teams start and end, asleep or not") {
+TEST_CASE("teams can be started and ended, whether their threads sleep or not") {
   for (int i = 0; i < 200; ++i) {
     ThreadTeam team;
     REQUIRE(team.start(1 + i % 4).ok());

@@ -1,4 +1,4 @@
-// The FLOPs that `linformer bench` divides by its times: closed formulas beside the program's sum.
+// Compares the FLOPs that `linformer bench` sums over the ops of a model with closed formulas.
 #include <doctest/doctest.h>
 
 #include "bench/measure.h"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr double d = 768, k = 128, ffn = 3072;
 
-RandomModel small_base() {  // RoBERTa-base but for few layers and a small vocabulary
+RandomModel small_base() {  // RoBERTa-base with fewer layers and a smaller vocabulary.
   RandomModel shape;
   shape.n = 512;
   shape.k = 128;
@@ -28,32 +28,33 @@ double flop_of(const RandomModel& shape, int64_t n) {
   return linformer::bench::encoder_flop(*random_model(shape), options, n).all;
 }
 
-// Multiply-adds of a layer but for its keys and values.
+// Returns the multiply-adds of a layer without those of its keys and values.
 double rest(double n) { return 2 * n * d * d + 2 * n * d * ffn + 2 * n * k * d; }
 
-TEST_CASE("FLOPs of layers with E = F") {
+TEST_CASE("the FLOPs of layers with E = F follow the formula") {
   for (const int64_t n : {512, 300}) {
     const double rows = static_cast<double>(n);
-    // (E Z) W: E Z once for both sides.
+    // The layer computes (E Z) W, and computes E Z once for keys and values.
     const double layer = rest(rows) + rows * k * d + 2 * k * d * d;
     CHECK(flop_of(small_base(), n) == 2 * 2 * layer);
   }
 }
 
-TEST_CASE("E and F apart cost one more projection") {
+TEST_CASE("separate E and F cost one more projection") {
   RandomModel shape = small_base();
   shape.shared_key_value = false;
   const double layer = rest(512) + 2 * 512 * k * d + 2 * k * d * d;
   CHECK(flop_of(shape, 512) == 2 * 2 * layer);
 }
 
-TEST_CASE("a short text takes E (Z W), or has its scores compressed") {
-  // Scores: 2 n n (d + 12 k) is less than 4 n k d up to n = 2 k d / (d + 12 k) = 85.3.
+TEST_CASE("a short text computes E (Z W), or compresses its scores") {
+  // Compressing the scores costs 2 n n (d + 12 k), which is less than 4 n k d up to n = 2 k d / (d + 12 k) = 85.3.
   for (const int64_t n : {1, 60, 85}) {
     const double rows = static_cast<double>(n), keys = 2 * rows * d * d + 2 * rows * rows * (d + 12 * k);
     CHECK(flop_of(small_base(), n) == 2 * 2 * (2 * rows * d * d + 2 * rows * d * ffn + keys));
   }
-  // E = F: 2 n d^2 + 2 n k d is less than n k d + 2 k d^2 up to n = 2 k d / (2 d + k) = 118.2.
+  // With E = F, E (Z W) costs 2 n d^2 + 2 n k d, which is less than the n k d + 2 k d^2 of (E Z) W up to n = 2 k d / (2
+  // d + k) = 118.2.
   for (const int64_t n : {86, 118}) {
     const double rows = static_cast<double>(n);
     CHECK(flop_of(small_base(), n) == 2 * 2 * (rest(rows) + 2 * rows * d * d + 2 * rows * k * d));
@@ -61,7 +62,7 @@ TEST_CASE("a short text takes E (Z W), or has its scores compressed") {
   CHECK(flop_of(small_base(), 119) == 2 * 2 * (rest(119) + 119 * k * d + 2 * k * d * d));
 }
 
-TEST_CASE("heads are not counted") {
+TEST_CASE("the FLOPs of heads are not counted") {
   RandomModel shape = small_base();
   const double with = flop_of(shape, 512);
   shape.head_classes = {};

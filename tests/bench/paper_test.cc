@@ -1,4 +1,4 @@
-// Ratios and growth of `linformer bench --paper`, from made measurements.
+// Computes the ratios and the growth of `linformer bench --paper` from invented measurements.
 #include "bench/paper.h"
 
 #include <doctest/doctest.h>
@@ -18,19 +18,19 @@ PaperCell cell(uint32_t n, uint32_t k, double ms, uint64_t arena, int64_t batch 
   return made;
 }
 
-TEST_CASE("Time and memory saved are of a text") {
+TEST_CASE("time and memory saved are computed per text") {
   PaperRun run;
   run.cells = {cell(512, 0, 80, 4000, 8), cell(512, 128, 20, 1000, 4), {1024, 128, 1, {}, "no time"}};
   CHECK(*run.time_saved(512, 128) == 2);
   CHECK(*run.memory_saved(512, 128) == 2);
-  const double held = 4.0 * 12 * 512 * 512;  // of one layer
+  const double held = 4.0 * 12 * 512 * 512;  // The bytes of one layer's attention matrices.
   CHECK(*run.memory_saved_of_held_attention(512, 128) == (500 + held) / 250);
   CHECK_FALSE(run.time_saved(512, 256));
   CHECK_FALSE(run.time_saved(1024, 128));
   CHECK(run.find(1024, 128) == nullptr);
 }
 
-TEST_CASE("Growth is the exponent that fits best") {
+TEST_CASE("growth is the exponent that fits best") {
   PaperRun run;
   for (const uint32_t n : paper_lengths) {
     run.cells.push_back(cell(n, 0, 1e-4 * n * n, 4 * n));
@@ -42,14 +42,14 @@ TEST_CASE("Growth is the exponent that fits best") {
   CHECK_FALSE(run.time_growth(256));
 }
 
-TEST_CASE("The paper's numbers") {
+TEST_CASE("the paper's numbers are those of its tables") {
   CHECK(paper_time_saved(0, 0) == 1.5);
   CHECK(paper_time_saved(7, 4) == 7.9);
   CHECK(paper_memory_saved(7, 0) == 60);
   CHECK(paper_memory_saved(0, 2) == 0);
 }
 
-TEST_CASE("Without a minute every cell is left out, and says so") {
+TEST_CASE("with no minutes every cell is left out, and gives that reason") {
   PaperOptions options;
   options.minutes = 0;
   Limits limits;
@@ -57,12 +57,12 @@ TEST_CASE("Without a minute every cell is left out, and says so") {
   int announced = 0;
   const std::vector<PaperRun> runs = run_paper(options, limits, [&](const std::string&) { ++announced; });
   REQUIRE(runs.size() == 2);
-  CHECK(runs[0].cells.size() == 8 + 2 + 3 + 4 + 5 * 5);  // Transformers, and the cells that the paper fills
+  CHECK(runs[0].cells.size() == 8 + 2 + 3 + 4 + 5 * 5);  // The Transformers, and the cells of the paper's table.
   CHECK(announced == 2 * 42);
   for (const PaperCell& one : runs[1].cells) CHECK(one.left_out == "more than the minutes given");
 }
 
-TEST_CASE("At each n the Transformer is measured before the Linformers that are compared with it") {
+TEST_CASE("at each n the Transformer is measured before the Linformers that are compared with it") {
   PaperOptions options;
   options.minutes = 0;
   Limits limits;
@@ -84,7 +84,7 @@ TEST_CASE("At each n the Transformer is measured before the Linformers that are 
   }
 }
 
-TEST_CASE("What the memory can't hold is left out, and says so") {
+TEST_CASE("a cell that doesn't fit into memory is left out, and gives that reason") {
   PaperOptions options;
   options.free_bytes = 1 << 20;
   options.types = {linformer::ElementType::f32};

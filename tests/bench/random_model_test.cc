@@ -1,4 +1,4 @@
-// The models of `linformer bench --random`.
+// Tests the models of `linformer bench --random`.
 #include "bench/random_model.h"
 
 #include <doctest/doctest.h>
@@ -23,7 +23,7 @@ ModelShape tiny(uint32_t n, uint32_t k) {
   return shape;
 }
 
-TEST_CASE("Random models of every precision and kind of attention are valid") {
+TEST_CASE("random models of every precision and kind of attention are valid") {
   for (const ElementType type : {ElementType::f32, ElementType::bf16, ElementType::f16, ElementType::int8}) {
     for (const uint32_t k : {0u, 12u}) {
       CAPTURE(static_cast<int>(type));
@@ -40,12 +40,12 @@ TEST_CASE("Random models of every precision and kind of attention are valid") {
   }
 }
 
-TEST_CASE("A temporary model leaves nothing behind") {
+TEST_CASE("a temporary model leaves no file behind") {
   std::string path;
   {
     const TemporaryModel file(tiny(8, 4), ElementType::f32);
     path = file.path();
-    // Its name is gone while it is still read.
+    // The file has no name while it is still open.
     const std::string target = std::filesystem::read_symlink("/proc/self/fd/" + path.substr(8)).string();
     CHECK(target.find("(deleted)") != std::string::npos);
     CHECK_FALSE(std::filesystem::exists(target.substr(0, target.find(" (deleted)"))));
@@ -53,8 +53,8 @@ TEST_CASE("A temporary model leaves nothing behind") {
   CHECK_FALSE(std::filesystem::exists(path));
 }
 
-TEST_CASE("The weights that a call reads") {
-  // Two layers of 4 d^2 + 2 d ffn, and E's columns of the text.
+TEST_CASE("the weights that a call reads depend on the number of tokens and the type") {
+  // Two layers with 4 d^2 + 2 d ffn weights each. E adds one column for each token.
   const uint64_t of_layers = 2 * (4 * 128 * 128 + 2 * 128 * 512);
   const auto bytes = [](ElementType type, uint32_t k, int64_t tokens) {
     const TemporaryModel file(tiny(64, k), type);
@@ -63,11 +63,11 @@ TEST_CASE("The weights that a call reads") {
   CHECK(bytes(ElementType::f32, 16, 64) == 4 * (of_layers + 16 * 64));
   CHECK(bytes(ElementType::f32, 16, 32) == 4 * (of_layers + 16 * 32));
   CHECK(bytes(ElementType::bf16, 0, 64) == 2 * of_layers);
-  CHECK(bytes(ElementType::int8, 0, 64) > of_layers);  // scales and sums
+  CHECK(bytes(ElementType::int8, 0, 64) > of_layers);  // The scales and sums add to the weights.
   CHECK(bytes(ElementType::int8, 0, 64) < of_layers * 21 / 20);
 }
 
-TEST_CASE("A case is measured") {
+TEST_CASE("a case of `linformer bench` is measured") {
   const TemporaryModel file(tiny(32, 8), ElementType::int8);
   linformer::bench::Case what;
   what.model = file.path();

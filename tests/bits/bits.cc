@@ -16,7 +16,8 @@
 #include "support/outputs.h"
 #include "support/skip.h"
 
-// Declared in support/skip.h for tests that can't run. This program has no main program of doctest, which defines it.
+// Defines the function that support/skip.h declares. In tests the file with doctest's main program defines it, but this
+// program doesn't use doctest.
 void linformer_test::skip(const std::string& what) { std::printf("skipped: %s\n", what.c_str()); }
 
 namespace {
@@ -25,7 +26,7 @@ using namespace linformer;
 using linformer_test::Engine;
 using linformer_test::RandomInput;
 
-// FNV-1a of 64 bits.
+// The 64-bit FNV-1a hash.
 struct Hash {
   uint64_t value = 0xcbf29ce484222325;
   void add(const void* data, size_t bytes) {

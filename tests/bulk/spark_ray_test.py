@@ -5,8 +5,8 @@ worker becomes one line. Measures how many texts the programs embed per second.
 
     python3 tests/bulk/spark_ray_test.py --model minilm.lnfr --texts sentences.txt --count 300000 --engines spark,ray
 
-Needs linformer_cpp with its programs, pyarrow, and pyspark with a Java runtime, or ray. Prints a table; --json FILE
-keeps all figures. The exit code is 1 where something differs.
+Needs linformer_cpp with its programs, pyarrow, and pyspark with a Java runtime, or ray. Prints a table. --json FILE
+writes all figures. The exit code is 1 if something differs.
 """
 import argparse
 import json
@@ -26,9 +26,9 @@ import pyarrow.parquet as pq
 from linformer_cpp._programs import program
 
 BULK = pathlib.Path(__file__).resolve().parents[2] / "apps/bulk"
-SHARES = (0.4, 0.25, 0.2, 0.1, 0.05)  # shares of the texts by file; they differ on purpose
-MARK = "LINFORMER_BULK_TEST"  # a variable in the environment of this run's processes
-PROCESSES = {"spark": "pyspark.daemon", "ray": "ray::"}  # text in the command line of a worker process
+SHARES = (0.4, 0.25, 0.2, 0.1, 0.05)  # The shares of the texts in each file. They differ on purpose.
+MARK = "LINFORMER_BULK_TEST"  # A variable in the environment of this run's processes.
+PROCESSES = {"spark": "pyspark.daemon", "ray": "ray::"}  # A part of the command line of a worker process.
 
 
 def options():
@@ -60,7 +60,7 @@ def write_data(folder, texts):
 
 
 def command_line_vectors(model, texts, scratch, threads):
-    """The vectors that the program linformer writes, and its seconds."""
+    """Returns the vectors that the program linformer writes, and its seconds."""
     with open(scratch / "texts.jsonl", "w", encoding="utf-8") as file:
         file.writelines(json.dumps({"text": text}) + "\n" for text in texts)
     begin = time.monotonic()
@@ -70,12 +70,12 @@ def command_line_vectors(model, texts, scratch, threads):
 
 
 def count_output_files(output):
-    """The number of finished files of results."""
+    """Returns the number of finished files of results."""
     return len(list(output.glob("*.parquet"))) if output.exists() else 0
 
 
 def workers_of(engine, scratch):
-    """Process ids of this run's workers that have mapped a model file."""
+    """Returns the process ids of this run's workers that have mapped a model file."""
     found, mark = [], f"{MARK}={scratch}".encode()
     for entry in pathlib.Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -85,7 +85,7 @@ def workers_of(engine, scratch):
                         ".lnfr" in (entry / "maps").read_text()):
                     found.append(int(entry.name))
             except OSError:
-                continue  # the process ended
+                continue  # The process has ended.
     return found
 
 
@@ -108,7 +108,7 @@ class Runs:
         return variables
 
     def run(self, workers, action=None, folder="in"):
-        """``(code, seconds, summary)`` of a run. ``action(process)`` is called until it returns True."""
+        """Runs the program. Returns ``(code, seconds, summary)``. Calls ``action(process)`` until it returns True."""
         line = [sys.executable, str(BULK / f"{self.engine}_job.py"), "--task", "embed", "--model", self.arguments.model,
                 "--input", str(self.scratch / folder), "--output", str(self.output), "--unit-rows",
                 str(self.arguments.unit_rows)] + (["--workers", str(workers)] if self.engine == "ray" else [])
@@ -166,7 +166,7 @@ class Runs:
             return True
 
         self.run(workers, kill)
-        for process in workers_of(self.engine, self.scratch):  # they would go on for a while without their driver
+        for process in workers_of(self.engine, self.scratch):  # Without their driver they would run on for a while.
             os.kill(process, signal.SIGKILL)
         time.sleep(5)
         there = count_output_files(self.output)
@@ -176,7 +176,7 @@ class Runs:
             self.failures.append(f"{self.engine}: the second run computed everything again")
 
     def test_error(self, workers):
-        """A file whose footer is right, but not its data, is found by a worker."""
+        """Tests that a worker finds a file whose footer is valid and whose data are damaged."""
         file = self.scratch / "broken/part.parquet"
         file.parent.mkdir(exist_ok=True)
         pq.write_table(pa.table({"text": [f"text {number}" for number in range(1000)]}), file, compression="zstd")
@@ -197,7 +197,7 @@ def print_table(rows, count):
     print(f"{'engine':10} workers case                              seconds  texts/s  texts/s without start")
     for row in rows:
         rate = row.get("summary", {}).get("rows_per_second", "")
-        whole = "" if "files_there" in row else f"{count / row['seconds']:.0f}"  # a second run computes a part only
+        whole = "" if "files_there" in row else f"{count / row['seconds']:.0f}"  # A second run computes only a part.
         bits = {True: "same bits", False: "DIFFERENT"}.get(row.get("same_bits"), "")
         print(f"{row['engine']:10} {row['workers']:7} {row['case']:32} {row['seconds']:8.1f} "
               f"{whole:>8}  {rate!s:>21}  {bits}")

@@ -1,6 +1,7 @@
-# Run by ctest, for linformer.h and for linformer_convert.h. Nothing that is recorded changes while the minor version
-# stays. FIRST is the list's first line where the ABI is the recorded one; STRUCTS and CONSTANTS are the least numbers of
-# each in the header.
+# Compares the ABI of linformer.h or linformer_convert.h with the recorded one, which may only change together with the
+# minor version. FIRST is the first line of the list on a platform with the recorded ABI; on other platforms the test is
+# skipped. STRUCTS and CONSTANTS are the smallest numbers of structs and constants that the header must have, so that
+# the test fails if it doesn't find them. ctest runs this script.
 cmake_minimum_required(VERSION 3.22)
 execute_process(COMMAND ${EMULATOR} ${ABI} OUTPUT_VARIABLE abi COMMAND_ERROR_IS_FATAL ANY)
 file(READ ${RECORDED} recorded)
@@ -13,9 +14,9 @@ if(NOT abi STREQUAL recorded)
   message("${abi}")
   message(FATAL_ERROR "the ABI differs from ${RECORDED}: a release of another minor version records the list above")
 endif()
-# Every struct and constant of the header is in the list.
+# Checks that every struct and constant of the header is in the list. The header includes others at its end, which are
+# checked too.
 file(READ ${HEADER} header)
-# With the headers that it includes at its end.
 get_filename_component(folder ${HEADER} DIRECTORY)
 string(REGEX MATCHALL "#include \"[a-z_]+\\.h\"" parts "${header}")
 foreach(part IN LISTS parts)
@@ -42,7 +43,7 @@ if(NOT constants EQUAL listed OR constants LESS CONSTANTS)
   message(FATAL_ERROR "${HEADER} has ${constants} constants, the list ${listed}: add it to the program that prints them")
 endif()
 
-# Every function with its arguments, sorted.
+# Compares the sorted list of all functions with their arguments.
 string(REGEX REPLACE "\n#[^\n]*" "\n" code "\n${code}")
 string(REGEX REPLACE "[ \n]+" " " code "${code}")
 string(REPLACE ";" "\n" code "${code}")

@@ -1,4 +1,4 @@
-// The C API says what the C++ one says.
+// Tests that the C API gives the same results as the C++ API.
 #include <doctest/doctest.h>
 #include <linformer.h>
 
@@ -20,7 +20,7 @@ namespace {
 
 using namespace linformer;
 
-TEST_CASE("the library and a model say what they are") {
+TEST_CASE("the library and a model report their versions and properties") {
   SentimentModel shape;
   shape.embedding = true;
   OpenedModel f(shape);
@@ -72,7 +72,7 @@ TEST_CASE("the library and a model say what they are") {
   for (int32_t tensor = 0; tensor < info.tensors; ++tensor) OK(lnf_model_verify_tensor(f.model, tensor, &status));
 }
 
-TEST_CASE("texts to ids, ids to every output, in one pass") {
+TEST_CASE("texts are encoded, and one call computes every output, as in C++") {
   SentimentModel shape;
   shape.embedding = true;
   OpenedModel f(shape);
@@ -196,7 +196,7 @@ TEST_CASE("texts to ids, ids to every output, in one pass") {
   lnf_tokenizer_free(tokenizer);
 }
 
-TEST_CASE("strings to scores and vectors") {
+TEST_CASE("a classifier and an embedder give the same results as in C++") {
   SentimentModel shape;
   shape.embedding = true;
   OpenedModel f(shape);
@@ -216,7 +216,7 @@ TEST_CASE("strings to scores and vectors") {
   const auto model = *Model::load(f.CliFixture::model().c_str());
   CHECK(Classifier::create(model)->classify(views_of(sentences), expected).ok());
   CHECK(made == expected);
-  // Lengths, and each text by itself.
+  // The texts have explicit lengths, and the visitor gets one report for each.
   const char* few[] = {"good film", "bad \xff\xfe", nullptr};
   const size_t bytes[] = {4, 5, 0};
   struct Seen {
@@ -234,12 +234,12 @@ TEST_CASE("strings to scores and vectors") {
   };
   OK(lnf_classify_each(classifier, few, bytes, nullptr, nullptr, 3, visit, &seen, nullptr, &status));
   CHECK(seen.codes == std::vector<lnf_code>{LNF_OK, LNF_OK, LNF_OK});
-  CHECK(seen.tokens == std::vector<int64_t>{3, 3, 2});  // what is no UTF-8 is no word either
+  CHECK(seen.tokens == std::vector<int64_t>{3, 3, 2});  // Bytes that aren't UTF-8 are no word.
   seen = {{}, {}, 1};
   OK(lnf_classify_each(classifier, few, bytes, nullptr, nullptr, 3, visit, &seen, nullptr, &status));
   CHECK(seen.codes.size() == 1);
   lnf_classifier_free(classifier);
-  // Two heads in one pass.
+  // One call computes two heads.
   const int32_t heads[] = {1, 0};
   OK(lnf_classifier_create(f.model, heads, 2, &options, &classifier, &status));
   CHECK(lnf_classifier_classes(classifier, 0) == 4);
@@ -274,11 +274,11 @@ TEST_CASE("strings to scores and vectors") {
   lnf_embedder_free(embedder);
 }
 
-// A struct as later versions may grow it, and one of its first version.
+// A struct to which a later version has added a field. The first version had no field `second`.
 struct Grown {
   size_t size;
   int64_t first;
-  int64_t second;  // newer
+  int64_t second;  // Added by the later version.
 };
 
 }  // namespace
@@ -289,7 +289,7 @@ inline constexpr size_t linformer::c_api::first_size<linformer_test::answers_tes
 namespace linformer_test::answers_test {
 namespace {
 
-TEST_CASE("an older caller's shorter struct is filled and read as far as it goes") {
+TEST_CASE("fields beyond an older caller's shorter struct are neither read nor written") {
   struct Caller {
     Grown options;
     uint32_t behind[4];
@@ -299,16 +299,16 @@ TEST_CASE("an older caller's shorter struct is filled and read as far as it goes
   linformer::c_api::init_struct(&caller.options, shorter, Grown{0, 7, 8});
   CHECK(caller.options.size == shorter);
   CHECK(caller.options.first == 7);
-  CHECK(caller.options.second == 0x5555555555555555);  // not the caller's struct any more
+  CHECK(caller.options.second == 0x5555555555555555);  // This field isn't part of the caller's struct.
   caller.options.first = 9;
   Grown read = {sizeof read, 7, 8};
   CHECK(linformer::c_api::read_struct(&caller.options, "grown", &read).ok());
   CHECK(read.first == 9);
-  CHECK(read.second == 8);  // the default
+  CHECK(read.second == 8);  // The default value.
   CHECK(linformer::c_api::write_struct(Grown{0, 1, 2}, "grown", &caller.options).ok());
   CHECK(caller.options.first == 1);
   CHECK(caller.options.second == 0x5555555555555555);
-  // A newer caller's longer one: what isn't known here is 0.
+  // If a newer caller's struct is longer, the unknown fields are set to 0.
   const size_t longer = sizeof(Grown) + 8;
   linformer::c_api::init_struct(&caller.options, longer, Grown{0, 7, 8});
   CHECK(caller.options.size == longer);
@@ -320,7 +320,7 @@ TEST_CASE("an older caller's shorter struct is filled and read as far as it goes
   CHECK(linformer::c_api::read_struct(&caller.options, "grown", &read).code() == Code::invalid_argument);
 }
 
-TEST_CASE("models from every kind of source; memory is released once, whatever happens") {
+TEST_CASE("models load from every kind of source, and the release callback is called exactly once") {
   OpenedModel f((SentimentModel()));
   lnf_status& status = f.status;
   std::vector<char> bytes;
@@ -333,7 +333,7 @@ TEST_CASE("models from every kind of source; memory is released once, whatever h
   int released = 0;
   const auto release = [](void* user) { ++*static_cast<int*>(user); };
   lnf_model* model = nullptr;
-  bytes.insert(bytes.begin(), 'x');  // unaligned
+  bytes.insert(bytes.begin(), 'x');  // The model starts at an unaligned address.
   OK(lnf_model_load_memory(bytes.data() + 1, bytes.size() - 1, release, &released, nullptr, &model, &status));
   CHECK(released == 1);
   lnf_model_free(model);

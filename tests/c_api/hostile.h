@@ -1,4 +1,4 @@
-// What hostile calls are made with: a model, a handle of every kind, and a good call to spoil.
+// A model, a handle of every kind and the arguments of a valid call. The tests change one argument and expect an error.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -41,7 +41,8 @@ struct Hostile : CliFixture {
     lnf_tokenizer_free(tokenizer);
     lnf_model_free(model);
   }
-  // The call was refused with a sentence, and without one where nobody wants it.
+  // Checks that the call returns this code with a message, that it returns the code without a status too, and that it
+  // writes no output.
   template <class Call>
   void refused(Call&& call, lnf_code code = LNF_INVALID_ARGUMENT) {
     lnf_status status = {LNF_OK, {}};

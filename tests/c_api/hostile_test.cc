@@ -1,4 +1,4 @@
-// Arguments that no caller should pass: each call ends with an error that names the thing, and nothing is written.
+// Passes invalid arguments. Each call must return an error with a message and write nothing.
 #include "c_api/hostile.h"
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 namespace linformer_test::hostile_test {
 namespace {
 
-TEST_CASE("null handles and places") {
+TEST_CASE("null handles, null pointers and invalid indices are refused") {
   Hostile f;
   lnf_model* model = nullptr;
   lnf_tokenizer* tokenizer = nullptr;
@@ -144,7 +144,7 @@ TEST_CASE("null handles and places") {
   lnf_control_init_sized(nullptr, 8);
 }
 
-TEST_CASE("values out of range, short buffers, lists that don't match") {
+TEST_CASE("values out of range, short buffers and lists of wrong lengths are refused") {
   Hostile f;
   f.refused_input([](lnf_input* i) { i->ids = nullptr; });
   f.refused_input([&](lnf_input* i) { i->vectors = f.floats; });
@@ -199,7 +199,7 @@ TEST_CASE("values out of range, short buffers, lists that don't match") {
             LNF_TOO_LONG);
   lnf_input two[2] = {f.input, f.input};
   f.refused([&](lnf_status* s) { return lnf_run(f.session, two, 2, nullptr, 0, nullptr, s); },
-            LNF_TOO_LONG);  // planned for one
+            LNF_TOO_LONG);  // The session was planned for one input.
 
   const auto session = [&](auto&& change, lnf_code code = LNF_INVALID_ARGUMENT) {
     lnf_session_options options;
@@ -274,7 +274,7 @@ TEST_CASE("values out of range, short buffers, lists that don't match") {
   lnf_encode_options_init(&encode);
   encode.max_length = -1;
   f.refused([&](lnf_status* s) { return lnf_encode(f.tokenizer, "x", 1, nullptr, 0, &encode, f.encoding, s); });
-  CHECK(lnf_encoding_size(f.encoding) == 0);  // after an error it is empty
+  CHECK(lnf_encoding_size(f.encoding) == 0);  // An error leaves the encoding empty.
   f.refused(
       [&](lnf_status* s) { return lnf_encode(f.tokenizer, "x", SIZE_MAX / 2, nullptr, 0, nullptr, f.encoding, s); },
       LNF_TOO_LONG);
@@ -285,7 +285,7 @@ TEST_CASE("values out of range, short buffers, lists that don't match") {
   CHECK(refusals > 100);
 }
 
-TEST_CASE("handles outlive the model that they were made of") {
+TEST_CASE("handles work after their model was freed") {
   auto* f = new CliFixture;
   lnf_model* model = nullptr;
   lnf_session* session = nullptr;
@@ -302,7 +302,7 @@ TEST_CASE("handles outlive the model that they were made of") {
   lnf_session_free(session);
 }
 
-TEST_CASE("an environment that names no instruction set") {
+TEST_CASE("an unknown instruction set in the environment is refused") {
   Hostile f;
   const char* kept = std::getenv("LINFORMER_ISA");
   const std::string before = kept != nullptr ? kept : "";

@@ -1,4 +1,4 @@
-// What lnf_input points to, and models that read vectors.
+// Tests the fields of lnf_input, and models that read vectors.
 #include <doctest/doctest.h>
 #include <linformer.h>
 
@@ -12,7 +12,7 @@ namespace {
 
 using namespace linformer;
 
-TEST_CASE("masks, types and encoder states") {
+TEST_CASE("masks, token types and encoder states change the outputs as in C++") {
   RandomModel shape;
   shape.token_types = 2;
   shape.row_mask = RowMask::zeroed;
@@ -38,7 +38,7 @@ TEST_CASE("masks, types and encoder states") {
   options.device = 0;
   lnf_session* on_device = nullptr;
   lnf_status planned{};
-  if (lnf_session_create(model, &options, &on_device, &status) == LNF_UNSUPPORTED) {  // a build without CUDA
+  if (lnf_session_create(model, &options, &on_device, &status) == LNF_UNSUPPORTED) {  // This build has no CUDA.
     CHECK(lnf_plan_bytes(model, &options, &large, &planned) == LNF_UNSUPPORTED);
     CHECK(std::string(planned.message) == status.message);
   }
@@ -77,7 +77,7 @@ TEST_CASE("masks, types and encoder states") {
   const Input view = random.view();
   CHECK(other.run({&view, 1}, Output::hidden(expected)).ok());
   CHECK(given == expected);
-  // Each field counts.
+  // Each field changes the result.
   for (const uint8_t* lnf_input::*field :
        {&lnf_input::type_ids, &lnf_input::mask, &lnf_input::query_mask, &lnf_input::state_mask}) {
     lnf_input fewer = all;
@@ -88,7 +88,7 @@ TEST_CASE("masks, types and encoder states") {
   lnf_model_free(model);
 }
 
-TEST_CASE("vectors") {
+TEST_CASE("a model that reads vectors gives the same hidden states as in C++") {
   RandomModel shape;
   shape.vector_width = 24;
   shape.token_types = 0;

@@ -1,4 +1,4 @@
-// Masked tokens, reading and batches in C say what the C++ classes say.
+// Tests that masked tokens, readers and batches give the same results in C as in C++.
 #include <doctest/doctest.h>
 #include <linformer.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 using namespace linformer;
 
-TEST_CASE("masks are filled, and a text without one says so") {
+TEST_CASE("masks are filled as in C++, and a text without a mask is reported") {
   Hostile f;
   lnf_status status = {};
   std::vector<std::string> sentences = random_sentences(60, 12, 8);
@@ -94,14 +94,14 @@ TEST_CASE("masks are filled, and a text without one says so") {
   CHECK(made == expected);
   CHECK(made[1].without_mask == 1);
   CHECK(made[0].tokens.size() > 0);
-  // A visitor that has seen enough.
+  // With no texts the visitor is never called.
   made.assign(58, {});
   CHECK(lnf_fill_masks(filler, texts.data(), nullptr, nullptr, nullptr, 0, visit, &made, nullptr, &status) == LNF_OK);
   CHECK(made.size() == 58);
   lnf_mask_filler_free(filler);
 }
 
-TEST_CASE("outputs of a runner, and a text's limits in parts") {
+TEST_CASE("a runner gives the outputs of the other classes, and the report has the limit that a text exceeds") {
   Hostile f;
   lnf_status status = {};
   lnf_output outputs[2];
@@ -146,7 +146,7 @@ TEST_CASE("outputs of a runner, and a text's limits in parts") {
   lnf_runner_free(runner);
 }
 
-TEST_CASE("a text is read by windows, collected, and its masks' logits come one by one") {
+TEST_CASE("a text is read in windows, collected in a batch, and the logits of its masks are visited in order") {
   Hostile f;
   lnf_status status = {};
   lnf_session_options planned;
@@ -235,7 +235,7 @@ TEST_CASE("a text is read by windows, collected, and its masks' logits come one 
   lnf_session_free(session);
 }
 
-TEST_CASE("a session's options come from those of texts, and its other fields stay") {
+TEST_CASE("lnf_text_session_options() sets the options of a session and leaves the other fields unchanged") {
   Hostile f;
   lnf_text_options texts;
   lnf_text_options_init(&texts);
@@ -265,7 +265,7 @@ TEST_CASE("a session's options come from those of texts, and its other fields st
   CHECK(session.max_tokens == 6);
 }
 
-TEST_CASE("what nobody should pass") {
+TEST_CASE("invalid arguments are refused, and freeing null does nothing") {
   Hostile f;
   lnf_mask_filler *filler = nullptr, *made_filler = nullptr;
   lnf_runner *runner = nullptr, *made_runner = nullptr;
@@ -397,7 +397,7 @@ TEST_CASE("what nobody should pass") {
   CHECK(made_reader == nullptr);
   CHECK(made_batch == nullptr);
   CHECK(made_masked_lm == nullptr);
-  for (int i = 0; i < 2; ++i) {  // the second time of nothing
+  for (int i = 0; i < 2; ++i) {  // The second time all handles are null.
     lnf_mask_filler_free(filler);
     lnf_runner_free(runner);
     lnf_reader_free(reader);

@@ -1,4 +1,5 @@
-// What the C API says of a model, beside what the C++ API does, and how it refuses what the model lacks.
+// Tests that the C API describes a model as the C++ API does, and that it refuses indices of parts that the model
+// lacks.
 #include <string>
 #include <string_view>
 
@@ -17,7 +18,7 @@ T sized() {
 
 bool same(const char* ours, const char* theirs) { return std::string_view(ours) == theirs; }
 
-TEST_CASE("what a model is made of, in C as in C++") {
+TEST_CASE("the C API describes the parts of a model as the C++ API does") {
   Hostile f;
   const linformer::Model& model = *f.model->model;
   lnf_status status;
@@ -116,7 +117,7 @@ TEST_CASE("what a model is made of, in C as in C++") {
   CHECK(tokenizer.single_template[1] == LNF_FIRST_TEXT);
 }
 
-TEST_CASE("parts that a model lacks, structs of wrong sizes, and no model") {
+TEST_CASE("missing parts, structs of wrong sizes and a null model are refused") {
   Hostile f;
   const auto refuses = [&](auto made, auto call) {
     f.refused([&](lnf_status* s) { return call(static_cast<const lnf_model*>(nullptr), &made, s); });

@@ -1,4 +1,5 @@
-// A check that a call of the C API succeeds; a failure shows the message of `status`, a variable of the caller's.
+// A check that a call of the C API succeeds. If it fails, the check shows the message of the caller's variable
+// `status`.
 #pragma once
 
 #include <doctest/doctest.h>

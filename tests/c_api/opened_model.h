@@ -1,4 +1,4 @@
-// The sentiment model, written to a file and loaded by the C API.
+// A sentiment model that is written to a file and loaded by the C API.
 #pragma once
 
 #include <doctest/doctest.h>

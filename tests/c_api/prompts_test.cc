@@ -1,4 +1,4 @@
-// Prompts by the C API: what the model has, and vectors behind one.
+// Tests the prompts of a model in the C API, and vectors of texts with a prompt.
 #include <linformer.h>
 
 #include <string>
@@ -12,7 +12,7 @@
 namespace linformer_test::prompts_test {
 namespace {
 
-TEST_CASE("prompts: what a model has, by name, the default and none") {
+TEST_CASE("prompts are listed, found by name, and the default is used without a name") {
   SentimentModel shape;
   shape.embedding = true;
   shape.prompts = {{"query", "good "}, {"passage", "bad film "}};
@@ -52,7 +52,7 @@ TEST_CASE("prompts: what a model has, by name, the default and none") {
         LNF_INVALID_ARGUMENT);
   CHECK(std::string(status.message) == "this model has no prompt called 'nobody': it has query, passage");
   CHECK(embedder == nullptr);
-  // The other functions take the default, too.
+  // lnf_embedder_create() uses the default prompt too.
   OK(lnf_embedder_create(model, LNF_POOL_DEFAULT, -1, nullptr, &embedder, &status));
   const char* const text = "plot";
   std::vector<float> vector(sentiment_width);

@@ -1,4 +1,4 @@
-// Documents by a query, labels of one's own and search: the C API says what the C++ one says.
+// Tests that rerankers, zero-shot labels and vector search give the same results in C as in C++.
 #include <linformer.h>
 
 #include <cmath>
@@ -25,7 +25,7 @@ SentimentModel shape_of_all() {
 
 const char* const documents[] = {"bad film", "good film", "the plot", "good"};
 
-TEST_CASE("reranker: best documents, and each score by itself") {
+TEST_CASE("a reranker returns the best documents, and each score") {
   OpenedModel f(shape_of_all());
   lnf_status& status = f.status;
   lnf_reranker* reranker = nullptr;
@@ -62,7 +62,7 @@ TEST_CASE("reranker: best documents, and each score by itself") {
   lnf_reranker_free(nullptr);
 }
 
-TEST_CASE("zero-shot labels") {
+TEST_CASE("zero-shot labels get the same scores as in C++") {
   OpenedModel f(shape_of_all());
   lnf_status& status = f.status;
   const char* const labels[] = {"bad", "good"};
@@ -86,7 +86,7 @@ TEST_CASE("zero-shot labels") {
   lnf_zero_shot_free(nullptr);
 }
 
-TEST_CASE("search in vectors") {
+TEST_CASE("a search in vectors finds the nearest rows") {
   lnf_status status{};
   const float rows[] = {1, 0, 0, 1, 1, 1}, queries[] = {2, 0, 0, 3};
   lnf_search* search = nullptr;
@@ -107,7 +107,7 @@ TEST_CASE("search in vectors") {
   lnf_search_free(nullptr);
 }
 
-TEST_CASE("vectors that are cut, and sparse ones") {
+TEST_CASE("cut vectors and sparse vectors are the same as in C++") {
   SentimentModel shape;
   shape.embedding = true;
   OpenedModel f(shape);
@@ -146,7 +146,7 @@ TEST_CASE("vectors that are cut, and sparse ones") {
   lnf_sparse_embedder_free(nullptr);
 }
 
-TEST_CASE("ranking: arguments that no caller should pass") {
+TEST_CASE("invalid arguments of ranking and search are refused") {
   Hostile f;
   lnf_reranker* reranker = nullptr;
   lnf_zero_shot* zero_shot = nullptr;

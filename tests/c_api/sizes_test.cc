@@ -1,4 +1,4 @@
-// Structs whose size is wrong, or another version's.
+// Tests structs with wrong sizes, and structs of newer callers.
 #include <cstdint>
 #include <cstdio>
 
@@ -7,14 +7,14 @@
 namespace linformer_test::sizes_test {
 namespace {
 
-// An options struct with a size of its own, and bytes behind it.
+// An options struct and the bytes after it, which a larger size includes.
 template <class T>
 struct Sized {
   T options;
   unsigned char more[4096];
 };
 
-TEST_CASE("structs of other sizes") {
+TEST_CASE("structs of wrong sizes are refused, and longer ones are accepted if the rest is 0") {
   Hostile f;
   const auto check = [&](auto made, auto call) {
     using T = decltype(made);
@@ -31,7 +31,7 @@ TEST_CASE("structs of other sizes") {
     f.refused([&](lnf_status* s) { return call(&sized.options, s); }, LNF_UNSUPPORTED);
     sized.more[7] = 0;
     lnf_status status;
-    CHECK_MESSAGE(call(&sized.options, &status) == LNF_OK, status.message);  // a newer caller that sets nothing new
+    CHECK_MESSAGE(call(&sized.options, &status) == LNF_OK, status.message);  // No new field is set.
   };
   lnf_load_options load;
   lnf_load_options_init(&load);
@@ -84,7 +84,7 @@ TEST_CASE("structs of other sizes") {
   check(f.input,
         [&](const lnf_input* input, lnf_status* s) { return lnf_run(f.session, input, 1, &output, 1, nullptr, s); });
   check(output, [&](lnf_output* made, lnf_status* s) { return lnf_run(f.session, &f.input, 1, made, 1, nullptr, s); });
-  // A list whose structs differ.
+  // All structs of a list must have the same size.
   lnf_output two[2] = {output, output};
   two[1].size += 8;
   f.refused([&](lnf_status* s) { return lnf_run(f.session, &f.input, 1, two, 2, nullptr, s); });

@@ -1,4 +1,4 @@
-// Entities and answers in C are those of the C++ classes.
+// Tests that entities and answers are the same in C as in C++.
 #include <doctest/doctest.h>
 #include <linformer.h>
 
@@ -41,7 +41,7 @@ struct Pointers {
   std::vector<size_t> sizes;
 };
 
-TEST_CASE("entities in C") {
+TEST_CASE("entities are the same in C as in C++") {
   const TokenModel loaded;
   lnf_status status = {};
   lnf_model* model = nullptr;
@@ -97,7 +97,7 @@ TEST_CASE("entities in C") {
   lnf_model_free(model);
 }
 
-TEST_CASE("classes without labels are numbers that end with a 0") {
+TEST_CASE("classes without labels are named by null-terminated numbers") {
   TokenModelShape shape;
   shape.labels.clear();
   const TokenModel loaded(shape);
@@ -117,7 +117,7 @@ TEST_CASE("classes without labels are numbers that end with a 0") {
   lnf_model_free(model);
 }
 
-TEST_CASE("answers in C") {
+TEST_CASE("answers are the same in C as in C++") {
   TokenModelShape shape;
   shape.n = 48;
   const TokenModel loaded(shape);
@@ -176,7 +176,7 @@ TEST_CASE("answers in C") {
   CHECK(made.size() == 39);
   CHECK(made == expected);
   lnf_answerer_free(answerer);
-  // The defaults.
+  // Uses the default options.
   OK(lnf_answerer_create(model, 0, 0, 0, 1, nullptr, &answerer, &status));
   const lnf_answer_visit one = [](void*, const lnf_answers* answers) {
     CHECK(answers->answer_count == 1);
@@ -190,7 +190,7 @@ TEST_CASE("answers in C") {
   lnf_model_free(model);
 }
 
-TEST_CASE("hostile calls of taggers and answerers") {
+TEST_CASE("invalid arguments of taggers and answerers are refused") {
   Hostile f;
   const TokenModel loaded;
   lnf_model* model = nullptr;

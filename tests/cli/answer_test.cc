@@ -1,4 +1,4 @@
-// `linformer answer`: answers in every format, and their evaluation.
+// Tests `linformer answer`: its answers in every output format, and --eval.
 #include <doctest/doctest.h>
 
 #include "process.h"
@@ -15,7 +15,7 @@ const SentimentModel with_answers = {.token_heads = true};
 
 }  // namespace
 
-TEST_CASE("answer: the span of each context, with its place in code points") {
+TEST_CASE("answer: each context has its best span, with its place in code points") {
   const CliFixture f(with_answers);
   const Ran ran = run({"answer", f.model(), "--question", "plot", "\xc3\xa9 the good film .", "good , film", "--json"});
   CHECK(ran.code == 0);
@@ -43,7 +43,7 @@ TEST_CASE("answer: the span of each context, with its place in code points") {
   CHECK(none);
 }
 
-TEST_CASE("answer: questions and contexts of records, lines and tables with kept fields") {
+TEST_CASE("answer: questions and contexts are read from records, lines and tables, and fields can be kept") {
   const CliFixture f(with_answers);
   const std::string squad = f.file("s.jsonl",
                                    "{\"id\":\"a\",\"question\":\"plot\",\"context\":\"the good film\"}\n"
@@ -56,7 +56,7 @@ TEST_CASE("answer: questions and contexts of records, lines and tables with kept
   CHECK(lines[0].ends_with("\t4\t13\t"));
   CHECK(lines[1].starts_with("b\t-\tERROR\t\t\t\t"));
   CHECK(lines[1].find("no field 'question'") != std::string::npos);
-  // A question of the command line is asked of each.
+  // A question on the command line is asked about every record.
   CHECK(run({"answer", f.model(), "-i", squad, "--question", "plot"}).code == 0);
   CHECK(lines_of(run({"answer", f.model(), "--question", "plot", "-"}, "good film\nthe good film\n").out).size() == 2);
 
@@ -72,7 +72,7 @@ TEST_CASE("answer: questions and contexts of records, lines and tables with kept
   CHECK(shown[0].find("answer") == shown[1].find("good film"));
 }
 
-TEST_CASE("answer: long contexts are read by windows, questions that leave no room are bad records") {
+TEST_CASE("answer: long contexts are read in windows, and questions that leave no room are bad records") {
   const CliFixture f(with_answers);
   std::string words;
   for (int i = 0; i < 20; ++i) words += "the ";
@@ -87,7 +87,7 @@ TEST_CASE("answer: long contexts are read by windows, questions that leave no ro
         std::string::npos);
 }
 
-TEST_CASE("answer --eval: exact match and F1 as SQuAD's script counts them") {
+TEST_CASE("answer --eval: exact match and F1 equal those of SQuAD's script") {
   const CliFixture f(with_answers);
   const std::string squad = f.file(
       "s.jsonl",
@@ -113,7 +113,7 @@ TEST_CASE("answer --eval: exact match and F1 as SQuAD's script counts them") {
         std::string::npos);
 }
 
-TEST_CASE("answer: what doesn't go together, and models without such a head") {
+TEST_CASE("answer: missing and conflicting options, and models without an answer head, are refused") {
   const CliFixture f(with_answers), plain;
   const std::string text = f.file("t.txt", "good\n"), lines = f.file("l.jsonl", "{}\n");
   check_refused({"answer", f.model(), "--question", "a"}, 2, "no context");

@@ -1,5 +1,5 @@
-// The numbers of `linformer spectrum --error`: errors of low-rank approximations against their definitions, written out
-// with loops over full matrices.
+// Tests the numbers of `linformer spectrum --error`. The errors of low-rank approximations are compared with their
+// definitions, which are written here as loops over full matrices.
 #include "research/approximation.h"
 
 #include <doctest/doctest.h>
@@ -30,7 +30,7 @@ bool skipped() {
   return true;
 }
 
-// a[m, k] b[k, n]
+// Returns the matrix product of a[m, k] and b[k, n].
 Numbers product(const Numbers& a, const Numbers& b, size_t m, size_t k, size_t n) {
   Numbers c(m * n);
   for (size_t i = 0; i < m; ++i) {
@@ -62,7 +62,8 @@ Numbers row_of(const Numbers& a, size_t row, size_t columns) {
           a.begin() + static_cast<std::ptrdiff_t>((row + 1) * columns)};
 }
 
-// By one-sided Jacobi rotations of the columns of A: A = U S and W with A_given = A W^T. Columns by falling length.
+// Computes a singular value decomposition with one-sided Jacobi rotations. Afterwards `a` holds U S, whose columns are
+// orthogonal and in no particular order, and `w` holds W, so that the given matrix is U S W^T.
 void decompose(Numbers* a, Numbers* w, size_t n) {
   w->assign(n * n, 0);
   for (size_t i = 0; i < n; ++i) (*w)[i * n + i] = 1;
@@ -91,7 +92,8 @@ void decompose(Numbers* a, Numbers* w, size_t n) {
   }
 }
 
-// The errors of P_k for each k, where P_k is formed.
+// Returns for each k the relative error of P_k V, where P_k keeps the k largest singular values of P. Each P_k is
+// computed as a full matrix.
 Numbers singular_errors(const Numbers& p, const Numbers& v, size_t n) {
   const size_t d = v.size() / n;
   Numbers scaled = p, turns;
@@ -116,7 +118,8 @@ struct Projected {
   double error, columns_within, rows_within;
 };
 
-// Of one R, whose first k rows before the factor are given.
+// Returns the numbers for one random projection R of k rows. `r` begins with these rows, before they are divided by the
+// square root of k.
 Projected projected(const Numbers& p, const Numbers& v, size_t n, Numbers r, size_t k, double error) {
   const size_t d = v.size() / n;
   r.resize(k * n);
@@ -145,7 +148,7 @@ Numbers random_numbers(uint64_t stream, size_t rows, size_t columns) {
   return out;
 }
 
-// Rows that sum to 1, as attention's do.
+// Returns a random n x n matrix whose rows sum to 1, as the rows of attention weights do.
 Numbers random_attention(uint64_t stream, size_t n) {
   Numbers p = random_numbers(stream, n, n);
   for (size_t i = 0; i < n; ++i) {
@@ -188,25 +191,26 @@ HeadApproximation head_with(int64_t n, int64_t projected, int64_t singular, doub
 
 }  // namespace
 
-TEST_CASE("k by theorems 1 and 2") {
+TEST_CASE("the k of theorems 1 and 2 equals values worked out by hand") {
   // 5 * 6.238325 / 0.125 = 249.5, 5 * 4.852030 / 0.125 = 194.1, 5 * 6.238325 / 0.009 = 3465.7
   CHECK(theorem_1_k(512, 0.5) == 250);
   CHECK(theorem_1_k(128, 0.5) == 195);
   CHECK(theorem_1_k(512, 0.1) == 3466);
   CHECK(theorem_1_k(1, 0.5) == 1);
-  // 5 * 6.238325 / 0.25 = 124.8, and d = 64 would give 9 * 64 * 4.158883 / 0.25 = 9582.1
+  // The bound from n is 5 * 6.238325 / 0.25 = 124.8, and the bound from d = 64 is 9 * 64 * 4.158883 / 0.25 = 9582.1.
+  // The smaller bound counts.
   CHECK(theorem_2_k(512, 64, 0.5) == 125);
-  // 9 * 2 * 0.693147 / 0.25 = 49.9: k does not grow with n any more.
+  // Here the smaller bound is that from d, 9 * 2 * 0.693147 / 0.25 = 49.9, so that k doesn't grow with n.
   CHECK(theorem_2_k(512, 2, 0.5) == 50);
   CHECK(theorem_2_k(16384, 2, 0.5) == 50);
   CHECK(theorem_2_k(512, 1, 0.5) == 1);
-  // The extremes of what the command takes stay whole numbers.
+  // The result doesn't overflow for the smallest and the largest error that the command accepts.
   CHECK(theorem_1_k(16384, 1e-5) > int64_t{400'000'000'000});
   CHECK(theorem_1_k(16384, std::nextafter(1.0, 0.0)) > int64_t{400'000'000'000'000'000});
 }
 
-TEST_CASE("normal numbers depend on the stream and their place alone") {
-  // Computed with Python's integers and math library from the description in the header.
+TEST_CASE("normal numbers depend only on the stream and on their place") {
+  // These numbers were computed with Python's integers and math library from the description in the header.
   const Numbers wanted = {0.6020658268723165, -1.3178416122258019, 1.5602231273902063,
                           0.7760713603484151, 0.15038248653754205, -0.4153492089363729};
   check_near(random_numbers(1234567, 2, 3), wanted, 1e-14);
@@ -234,8 +238,8 @@ TEST_CASE("normal numbers depend on the stream and their place alone") {
 
 TEST_CASE("singular: a matrix of known rank has its exact k" * doctest::test_suite("lapack")) {
   if (skipped()) return;
-  // Singular values 8, 4, 2 and 1 in rows and columns of their own, and V the identity: what k of them leave out is
-  // sqrt(21 / 85), sqrt(5 / 85), sqrt(1 / 85) and nothing.
+  // P has the singular values 8, 4, 2 and 1, each in a row and a column of its own, and V is the identity. The relative
+  // error that remains with 1, 2, 3 and 4 of them is sqrt(21 / 85), sqrt(5 / 85), sqrt(1 / 85) and 0.
   const size_t n = 12;
   Numbers p(n * n), v(n * n);
   for (size_t i = 0; i < 4; ++i) p[(3 * i) * n + (n - 1 - i)] = std::pow(2, 3 - static_cast<double>(i));
@@ -254,7 +258,7 @@ TEST_CASE("singular: a matrix of known rank has its exact k" * doctest::test_sui
   // Uniform attention has rank 1.
   const Numbers uniform(n * n, 1.0 / static_cast<double>(n)), values = random_numbers(2, n, 5);
   CHECK(measured(uniform, values, n, {0.5, 1, 0}).singular_k(1e-5) == K(1));
-  // Three rows that repeat have rank 3.
+  // A matrix that repeats three rows has rank 3.
   Numbers three = random_attention(3, n);
   for (size_t i = 3; i < n; ++i) {
     std::copy_n(three.begin() + static_cast<std::ptrdiff_t>(i % 3 * n), n,
@@ -263,7 +267,7 @@ TEST_CASE("singular: a matrix of known rank has its exact k" * doctest::test_sui
   CHECK(measured(three, values, n, {0.5, 1, 0}).singular_k(1e-5) == K(3));
 }
 
-TEST_CASE("singular: errors are those of the formed matrices of rank k" * doctest::test_suite("lapack")) {
+TEST_CASE("singular: errors equal those of the full matrices of rank k" * doctest::test_suite("lapack")) {
   if (skipped()) return;
   for (const size_t d : {1, 3, 8, 20}) {
     CAPTURE(d);
@@ -273,10 +277,11 @@ TEST_CASE("singular: errors are those of the formed matrices of rank k" * doctes
   }
 }
 
-TEST_CASE("projected: errors and shares are those of the definition, means over the draws" *
+TEST_CASE("projected: errors and shares equal the definition's, averaged over the draws" *
           doctest::test_suite("lapack")) {
   if (skipped()) return;
-  // More rows than a block has, and columns below, at and between what is summed side by side.
+  // n is larger than a block of rows. d is below, equal to and no multiple of the number of columns that are summed
+  // together.
   const size_t n = 37;
   for (const size_t d : {1, 5, 8, 19}) {
     for (const int draws : {1, 3}) {
@@ -305,7 +310,7 @@ TEST_CASE("projected: errors and shares are those of the definition, means over 
   }
 }
 
-TEST_CASE("expected: the mean square of the projection's error is the spread over k" * doctest::test_suite("lapack")) {
+TEST_CASE("expected: the projection's mean square error is the spread divided by k" * doctest::test_suite("lapack")) {
   if (skipped()) return;
   const size_t n = 6;
   const Numbers p = random_attention(31, n), v = random_numbers(32, n, 2);
@@ -339,7 +344,7 @@ TEST_CASE("a head has no k if even n rows leave a larger error" * doctest::test_
   CHECK(each_itself.projected_k(0.99) == K());
   CHECK(each_itself.spread == doctest::Approx(1 + 20));
   CHECK(each_itself.singular_k(1e-5) == K(20));
-  // Values that are all 0 are kept by anything.
+  // Values that are all 0 have no error at any k.
   const HeadApproximation nothing = measured(identity, Numbers(n * 4), n, {0.5, 5, 0});
   CHECK(nothing.projected_k(1e-5) == K(1));
   CHECK(nothing.singular_k(1e-5) == K(1));
@@ -347,7 +352,7 @@ TEST_CASE("a head has no k if even n rows leave a larger error" * doctest::test_
   CHECK(nothing.columns_within[0] == doctest::Approx(1));
 }
 
-TEST_CASE("the approximation of texts is the mean of each head's, on any number of threads" *
+TEST_CASE("the approximation of several texts is, for each head, the mean over the texts, on any number of threads" *
           doctest::test_suite("lapack")) {
   if (skipped()) return;
   RandomModel shape;
@@ -408,7 +413,7 @@ TEST_CASE("the approximation of texts is the mean of each head's, on any number 
   CHECK_THROWS_AS(sum.add(&session, linformer_test::random_ids(1, n - 1, shape.vocabulary), [] {}), cli::DataError);
 }
 
-TEST_CASE("what is enough for half of the heads and for all of them") {
+TEST_CASE("enough_k gives the k that is enough for half of the heads and for all heads") {
   Approximation at;
   at.rows = 10;
   at.width = 2;
@@ -431,7 +436,7 @@ TEST_CASE("what is enough for half of the heads and for all of them") {
   CHECK(described_texts(report) == "1 text of 10 tokens (book.txt)");
   const nlohmann::ordered_json json = approximation_json(report)["lengths"][0];
   CHECK(json["theorem_1"]["k"] == 93);                   // 5 * 2.302585 / 0.125 = 92.1
-  CHECK(json["theorem_1"]["columns_within"].is_null());  // more than n
+  CHECK(json["theorem_1"]["columns_within"].is_null());  // k is more than n
   CHECK(json["theorem_2"]["k"] == 47);                   // 5 * 2.302585 / 0.25 = 46.1
   CHECK(json["projected"].dump() == R"({"half":7,"all":null})");
   CHECK(json["layers"][0]["heads"][1].dump() ==

@@ -1,4 +1,4 @@
-// Options that go together or do not, before any text is read.
+// Tests which options and arguments go together. The program checks this before it reads any text.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -18,7 +18,7 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 
 }  // namespace
 
-TEST_CASE("a dash among the texts is standard input, with fields where its format has them") {
+TEST_CASE("a dash among the texts means standard input, whose fields can be named if its format has fields") {
   const CliFixture f;
   const std::string record = "{\"text\":\"good film\",\"pair\":\"bad\",\"k\":\"a\"}\n";
   const Ran dash = run({"classify", f.model(), "-", "--format", "jsonl", "--id", "k", "--json"}, record);
@@ -35,7 +35,7 @@ TEST_CASE("a dash among the texts is standard input, with fields where its forma
   CHECK(has(field.err, "--field needs records with fields"));
 }
 
-TEST_CASE("a pipe is read without a dash, where nothing else is to be read") {
+TEST_CASE("a pipe is read without a dash if no other input is given") {
   const CliFixture f;
   const Ran dash = run({"classify", f.model(), "-"}, "good\nbad\n"), pipe = run({"classify", f.model()}, "good\nbad\n");
   CHECK(pipe.code == 0);
@@ -55,7 +55,7 @@ TEST_CASE("a pipe is read without a dash, where nothing else is to be read") {
   CHECK(run({"classify", f.model()}, "").code == 2);
 }
 
-TEST_CASE("a text in square brackets is one text and no list") {
+TEST_CASE("a text in square brackets is one text, not a list") {
   const CliFixture f;
   const Ran ran = run({"tokenize", f.model(), "[MASK]", "[good, bad]", "good"});
   CHECK(ran.code == 0);
@@ -66,7 +66,7 @@ TEST_CASE("a text in square brackets is one text and no list") {
   CHECK(json_lines(run({"fill-mask", f.model(), "[MASK] film [MASK]", "--json"}).out).at(0)["masks"].size() == 2);
 }
 
-TEST_CASE("texts are arguments of every command that reads texts, and a file's name among them is noted") {
+TEST_CASE("every command that reads texts takes them as arguments, and notes an argument that names a file") {
   const CliFixture f;
   const std::string file = f.file("texts.txt", "good\nbad\n"), out = f.path("out.npy");
   for (const std::vector<std::string>& more :
@@ -121,7 +121,7 @@ TEST_CASE("an error for a missing head names the command that the model is for")
   CAPTURE(of_plain);
   CHECK(has(of_plain, "this model has no classification head; 'linformer "));
   CHECK(has(error(vectors, {"--vectors", vectors.path("v.npy")}),
-            "'linformer encode --what hidden --vectors FILE.npy' saves its rows"));
+            "'linformer encode --what hidden --vectors FILE.npy' saves its hidden states"));
 }
 
 TEST_CASE("an error for --pair-text that doesn't match the texts says how many there are and what to do") {
@@ -148,7 +148,7 @@ TEST_CASE("an error for a model's name on the Hugging Face Hub says how to downl
   CHECK(!has(run({"embed", "absent.lnfr", "good", "--json"}).err, "Hub"));
 }
 
-TEST_CASE("a file that is not there is said before the first one is read") {
+TEST_CASE("a missing file is reported before the first file is read") {
   const CliFixture f;
   const std::string there = f.path("there.txt");
   std::ofstream(there) << "good\n";
@@ -158,7 +158,7 @@ TEST_CASE("a file that is not there is said before the first one is read") {
   CHECK(has(ran.err, "absent.txt"));
 }
 
-TEST_CASE("an unknown command is named, beside those that there are") {
+TEST_CASE("the error for an unknown command names it and lists the known commands") {
   const Ran ran = run({"clasify"});
   CHECK(ran.code == 2);
   CHECK(has(ran.err, "there is no command 'clasify' (did you mean classify?): give one of classify, "));
@@ -212,7 +212,7 @@ TEST_CASE("convert runs the linformer-convert that is beside the program or on t
 #endif
 }
 
-TEST_CASE("what a command doesn't take is told with what may have been meant") {
+TEST_CASE("the error for an unknown option or an unexpected argument says what may have been meant") {
   const CliFixture f;
   const std::string note = f.file("note.jsonl", "{\"review\": \"good\"}\n");
   struct Case {
@@ -227,7 +227,7 @@ TEST_CASE("what a command doesn't take is told with what may have been meant") {
       {{"inspect", f.model(), f.model()}, "was not expected;"},
       {{"compare", f.model(), f.model(), f.model()}, "is a model file: MODEL comes before the texts"},
       {{"classify", note, f.model()}, "is a model file: MODEL comes before the texts"},
-      {{"classify", f.model(), "-i", note}, "no field 'text': --field names the one with the text", 1},
+      {{"classify", f.model(), "-i", note}, "no field 'text'; name the field with the text: --field NAME", 1},
   };
   for (const Case& c : cases) {
     CAPTURE(c.says);
@@ -238,7 +238,7 @@ TEST_CASE("what a command doesn't take is told with what may have been meant") {
   }
 }
 
-TEST_CASE("ids come back as they were written, and a record without one is not taken for another") {
+TEST_CASE("ids are printed as they were written, and a record without an id gets one that no other record has") {
   const CliFixture f;
   const Ran ran = run({"classify", f.model(), "-", "--format", "jsonl", "--id", "k", "--json"},
                       "{\"text\":\"good\",\"k\":18446744073709551616}\n{\"text\":\"good\",\"k\":1.50}\n"
@@ -260,7 +260,7 @@ TEST_CASE("--fail-fast says on standard error why it stopped") {
   CHECK(has(ran.err, "record 2"));
 }
 
-TEST_CASE("options without their sense are usage errors") {
+TEST_CASE("options that have no effect and values out of range are usage errors") {
   const CliFixture f;
   for (const std::vector<std::string>& flags :
        {std::vector<std::string>{"--overlap", "3"}, {"--threshold", "nan"}, {"--threshold", "2"}}) {
@@ -273,7 +273,7 @@ TEST_CASE("options without their sense are usage errors") {
   }
 }
 
-TEST_CASE("an unknown LINFORMER_ISA is a usage error of every program, whatever it does") {
+TEST_CASE("an unknown value of LINFORMER_ISA is a usage error of every program and command") {
   const CliFixture f;
   const std::string out = f.path("out");
   std::vector<std::vector<std::string>> commands = {
@@ -308,8 +308,8 @@ TEST_CASE("an unknown LINFORMER_ISA is a usage error of every program, whatever 
   CHECK(run_program("/usr/bin/env", {"LINFORMER_ISA=AVX9000", LINFORMER_PROGRAM, "--help"}).code == 0);
 }
 
-// Neither this test's machine nor its build need have one.
-TEST_CASE("a device that can't be had is one clear error of every program, and nothing is written") {
+// This test needs neither a CUDA device nor a build with CUDA.
+TEST_CASE("a device that can't be used is one error line of every command, and nothing is written") {
   const CliFixture f;
   const std::string out = f.path("out");
   const std::vector<std::vector<std::string>> commands = {
@@ -346,7 +346,7 @@ TEST_CASE("a device that can't be had is one clear error of every program, and n
   }
 }
 
-TEST_CASE("--delimiter names what stands between fields, and makes a table of what has no format") {
+TEST_CASE("--delimiter sets the character between fields, and input of unknown format is then read as a table") {
   const CliFixture f;
   const std::string table = "k;text\n1;\"good; film\"\n2;bad\n";
   const std::vector<std::string> labels = {"1\tpos", "2\tneg"};

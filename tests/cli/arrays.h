@@ -1,4 +1,4 @@
-// npy files as the tests write and read them.
+// Writes and reads npy files for the tests.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -41,7 +41,7 @@ std::string float_array(const Shape& shape, const std::vector<T>& values) {
 struct FloatArray {
   Shape shape;
   std::vector<float> values;
-  // Row `r` of the last dimension.
+  // Returns the vector number `r` along the last dimension.
   std::vector<float> row(size_t r) const {
     const size_t width = static_cast<size_t>(shape.back());
     return {values.begin() + static_cast<ptrdiff_t>(r * width),

@@ -1,4 +1,4 @@
-// linformer bench.
+// Tests `linformer bench`.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -17,7 +17,7 @@ using nlohmann::json;
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-TEST_CASE("bench: cases of random models as JSON") {
+TEST_CASE("bench: JSON has a row for each case of a random model") {
   const Ran ran = run({"bench", "--random", "tiny", "--n", "16,8", "--k", "4", "--batch", "1,2", "--dtype", "f32,int8",
                        "--seconds", "0", "--threads", "2", "--json"});
   CAPTURE(ran.err);
@@ -45,7 +45,7 @@ TEST_CASE("bench: cases of random models as JSON") {
   CHECK(out.at("results")[4].at("weights") == "int8");
 }
 
-TEST_CASE("bench: a file, its table and its profile") {
+TEST_CASE("bench: a saved file is measured, with a table and a profile") {
   const Folder folder;
   const std::string model = folder.path("kept.lnfr");
   const Ran made = run({"bench", "--random", "tiny", "--n", "24", "--k", "16", "--dtype", "int8", "--save", model,
@@ -59,12 +59,12 @@ TEST_CASE("bench: a file, its table and its profile") {
   CHECK(has(ran.out, "kept.lnfr"));
   CHECK(has(ran.out, "GFLOP/s  GB/s"));  // the profile's own table
   const Ran listed = run({"inspect", model, "--plan"});
-  CHECK(has(listed.out, "compress_k.weight[16, 24] bf16 x "));  // E of an int8 file
+  CHECK(has(listed.out, "compress_k.weight[16, 24] bf16 x "));  // an int8 file stores E in bf16
   CHECK(has(listed.out, "q_proj.weight[128, 128] int8 panel16"));
   const Ran widened = run({"bench", model, "--seconds", "0", "--threads", "1", "--compute", "f32", "--json"});
   REQUIRE(widened.code == 0);
   const json row = json::parse(widened.out).at("results")[0];
-  CHECK(row.at("n") == 24);  // what the file takes
+  CHECK(row.at("n") == 24);  // the most tokens that the file takes
   CHECK(row.at("weights") == "int8");
   CHECK(row.at("compute") == "f32");
   CHECK(row.at("precision").get<std::string>().find(": the options ask for f32.") != std::string::npos);
@@ -77,7 +77,7 @@ TEST_CASE("bench: a file, its table and its profile") {
   CHECK(has(refused.err, "only the native backend multiplies bf16"));
 }
 
-TEST_CASE("bench: what can't be measured is said in one line") {
+TEST_CASE("bench: arguments that can't be measured are refused in one line") {
   const Folder folder;
   const std::string model = folder.path("kept.lnfr");
   REQUIRE(
@@ -111,14 +111,14 @@ TEST_CASE("bench: what can't be measured is said in one line") {
       {{"--random", "tiny", "--dtype", "f32", "--save", "-"}, 2, "--save -: give a file's path"},
       {{"--random", "tiny", "--dtype", "f32", "--save", folder.file("note.txt", "text")},
        1,
-       "note.txt exists and is no model file"},
+       "note.txt exists and is not a model file"},
       {{"--random", "tiny", "--svg", "a.svg"}, 2, "--csv and --svg go with --paper"},
       {{"--paper", "--csv", "-", "--json"}, 2, "only one of --json, --csv and --svg can go to standard output"},
       {{model, "--n", "16777216", "--batch", "65536"}, 2, "is more than a call can hold"},
       {{model, "--n", "9", "--seconds", "0"}, 1, "takes at most 8 tokens, not 9"},
       {{folder.path("none.lnfr")}, 1, "none.lnfr"},
   };
-  // A name that is no UTF-8 is a name.
+  // A file's name may contain bytes that aren't UTF-8.
   const std::string odd = folder.file("m\xff.lnfr", read_file(model));
   CHECK(run({"bench", odd, "--seconds", "0", "--threads", "1", "--json"}).code == 0);
   for (const Bad& bad : all) {
@@ -133,7 +133,7 @@ TEST_CASE("bench: what can't be measured is said in one line") {
   }
 }
 
-TEST_CASE("bench: the share of the limit is what the call would take there, weights of another type at theirs") {
+TEST_CASE("bench: the share of the limit counts work on weights of another type at that type's limit") {
   using namespace linformer;
   bench::Report report;
   report.limits.f32.giga = 100;
@@ -151,7 +151,7 @@ TEST_CASE("bench: the share of the limit is what the call would take there, weig
   CHECK(has(bench::report_text(report), "55.0 %"));
 }
 
-TEST_CASE("bench: a row of a device has its roofline and the share of it that was reached") {
+TEST_CASE("bench: a row measured on a device has its roofline time and the share of it that was reached") {
   using namespace linformer;
   bench::Report report;
   report.limits.f16.giga = 1000;
@@ -215,7 +215,7 @@ TEST_CASE("bench: a random model takes at least as many tokens as it has compres
   CHECK(most_tokens("0", "8") == 8);  // full attention
 }
 
-TEST_CASE("bench: a window of a random model is beside its compressed rows") {
+TEST_CASE("bench: --window gives a random model a window beside its compressed rows") {
   const Folder folder;
   const std::string kept = folder.path("kept.lnfr");
   const Ran ran = run({"bench", "--random", "tiny", "--n", "40", "--k", "4", "--window", "3", "--dtype", "f32", "--seconds",
@@ -236,7 +236,7 @@ TEST_CASE("bench --paper: cells are measured with the options that are given" * 
   CHECK(cells[1].at("time_saved").at("ours").get<double>() > 0);
 }
 
-TEST_CASE("bench --paper: what the minutes can't hold is left blank and said") {
+TEST_CASE("bench --paper: cells that don't fit into --minutes are left blank and reported") {
   const Folder folder;
   const std::string csv = folder.path("paper.csv"), svg = folder.path("paper.svg");
   const Ran ran = run({"bench", "--paper", "--minutes", "0", "--longest", "1024", "--csv", csv, "--svg", svg, "--dtype",
@@ -252,7 +252,7 @@ TEST_CASE("bench --paper: what the minutes can't hold is left blank and said") {
   CHECK(read_file(svg).starts_with("<svg "));
 }
 
-TEST_CASE("bench --paper: tables, CSV, JSON and picture of what was measured") {
+TEST_CASE("bench --paper: tables, CSV, JSON and the picture show what was measured") {
   using namespace linformer;
   research::PaperReport report;
   report.machine.processor = "A <processor>";
@@ -272,7 +272,7 @@ TEST_CASE("bench --paper: tables, CSV, JSON and picture of what was measured") {
   report.runs = {run};
   const std::string text = research::paper_text(report);
   CAPTURE(text);
-  // 2.0 of 1.5, 1.2 of 1.3 and 2.7 of 1.7.
+  // The measured factors are 2.0, 1.2 and 2.7, and the paper's are 1.5, 1.3 and 1.7.
   CHECK(has(text, "Time saved: 2 of 3 measured cells reach the paper's."));
   CHECK(has(text, "Memory saved, beside our Transformer, which holds no attention matrix: 0 of 3"));
   CHECK(has(text, "Linformer, k 128"));

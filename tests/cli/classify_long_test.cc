@@ -1,4 +1,4 @@
-// Texts with more tokens than the model takes, and padding.
+// Tests texts with more tokens than the model takes, and padding.
 #include <doctest/doctest.h>
 
 #include "process.h"
@@ -10,7 +10,7 @@ using nlohmann::json;
 
 namespace {
 
-// `count` words of which the first is `first` and the last is `last`.
+// Returns `count` words, of which the first is `first` and the last is `last`.
 std::string words(size_t count, const std::string& first, const std::string& last) {
   std::string text = first;
   for (size_t i = 2; i < count; ++i) text += " film";
@@ -24,8 +24,8 @@ json classify(const CliFixture& f, const std::string& text, std::vector<std::str
 
 }  // namespace
 
-TEST_CASE("--on-long truncate: cut at either end, and said") {
-  const CliFixture f;  // 12 tokens: 10 words
+TEST_CASE("--on-long truncate cuts a text at the chosen end and reports it") {
+  const CliFixture f;  // the model takes 12 tokens, which are 10 words
   const json whole = classify(f, words(10, "good", "film"));
   CHECK(whole["truncated"] == false);
   CHECK(whole["tokens"] == 12);
@@ -41,11 +41,11 @@ TEST_CASE("--on-long truncate: cut at either end, and said") {
   CHECK(plain.err.find("1 of 2 texts cut to 12 tokens") != std::string::npos);
   const Ran table = run({"classify", f.model(), words(11, "good", "bad"), "--table"});
   CHECK(table.out.find("12 of 13") != std::string::npos);
-  // A lower bound of one's own.
+  // --max-tokens sets a lower limit than the model's.
   CHECK(classify(f, words(5, "good", "bad"), {"--max-tokens", "6"})["truncated"] == true);
 }
 
-TEST_CASE("--on-long error") {
+TEST_CASE("--on-long error makes a long text a bad record") {
   const CliFixture f;
   const Ran ran = run({"classify", f.model(), words(11, "good", "bad"), "good", "--json", "--on-long", "error"});
   CHECK(ran.code == 1);
@@ -53,14 +53,14 @@ TEST_CASE("--on-long error") {
   CHECK(json_lines(ran.out)[1]["label"] == "pos");
 }
 
-TEST_CASE("--on-long window: the mean over windows that cover all of the text") {
+TEST_CASE("--on-long window gives the mean over windows that cover the whole text") {
   const CliFixture f;
   const std::string text = words(18, "good", "bad");  // windows of 10 words that share 2: [0, 10) and [8, 18)
   const json two = classify(f, text, {"--on-long", "window", "--overlap", "2"});
   CHECK(two["windows"] == 2);
   CHECK(two["truncated"] == false);
   CHECK(two["tokens"] == 20);
-  // By hand: the mean of the two windows' own answers.
+  // The answer is the mean of what the model says about each window alone.
   const json first = classify(f, words(10, "good", "film")), second = classify(f, words(10, "film", "bad"));
   for (const char* label : {"neg", "neu", "pos"}) {
     const auto probability = [&](const json& answer) {
@@ -71,10 +71,10 @@ TEST_CASE("--on-long window: the mean over windows that cover all of the text") 
     };
     CHECK(probability(two) == doctest::Approx((probability(first) + probability(second)) / 2));
   }
-  // 19 words: a third window, which begins where it ends with the text.
+  // 19 words need a third window, which ends at the end of the text.
   CHECK(classify(f, words(19, "good", "bad"), {"--on-long", "window", "--overlap", "2"})["windows"] == 3);
   CHECK(classify(f, words(19, "film", "good"), {"--on-long", "window"})["label"] != "neg");
-  // More windows than a batch holds, between other texts.
+  // A text with more windows than a batch holds stands between other texts.
   const Ran many = run({"classify", f.model(), "good", words(500, "film", "film"), "bad", "--json", "--on-long",
                         "window", "--batch", "3", "--overlap", "9"});
   const std::vector<json> lines = json_lines(many.out);
@@ -83,7 +83,7 @@ TEST_CASE("--on-long window: the mean over windows that cover all of the text") 
   CHECK(lines[1]["windows"] == 491);
   CHECK(lines[1]["label"] == "neu");
   CHECK(lines[2]["label"] == "neg");
-  // A short text is read whole.
+  // A short text is read without windows.
   CHECK_FALSE(classify(f, "good", {"--on-long", "window"}).contains("windows"));
 }
 
@@ -96,11 +96,11 @@ TEST_CASE("--pad-to acts with --padding keep and is removed with strip") {
   CHECK(classify(f, "good film", {"--padding", "keep"})["probability"] == plain["probability"]);
 }
 
-TEST_CASE("special tokens written in a text") {
+TEST_CASE("a special token written in a text is that token, or plain text with --literal-special") {
   const CliFixture f;
   CHECK(classify(f, "good [MASK]")["tokens"] == 4);
-  CHECK(classify(f, "good [MASK]", {"--literal-special"})["tokens"] == 6);  // [ MASK ]
-  // A pad written in a text is no way to an empty text.
+  CHECK(classify(f, "good [MASK]", {"--literal-special"})["tokens"] == 6);  // three tokens: [ MASK ]
+  // A text that consists only of a padding token is answered, as an empty text is.
   CHECK(run({"classify", f.model(), "[PAD]", "", "--json"}).code == 0);
 }
 
@@ -116,7 +116,7 @@ TEST_CASE("backends and instruction sets agree") {
     arguments.insert(arguments.end(), flags.begin(), flags.end());
     const Ran ran = run(arguments);
     if (ran.code != 0) {
-      // Not on this machine or not in this build: said, not silently something else.
+      // The machine or the build lacks it. The program must say so instead of using something else.
       CHECK(ran.err.rfind("linformer: ", 0) == 0);
       continue;
     }

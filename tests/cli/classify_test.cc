@@ -25,7 +25,7 @@ using Labels = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("classify: texts from the command line") {
+TEST_CASE("classify: texts on the command line are answered, with scores that sum to 1") {
   const CliFixture f;
   const Ran ran = run({"classify", f.model(), "a good film", "a bad bad film .", "the plot", "--json"});
   CHECK(ran.code == 0);
@@ -55,7 +55,7 @@ TEST_CASE("classify: plain output is tab-separated with a fixed number of column
   CHECK(ran.code == 0);
   for (const std::string& line : lines_of(ran.out)) CHECK(std::count(line.begin(), line.end(), '\t') == 5);
   CHECK(ran.out.rfind("1\tpos\t0.", 0) == 0);
-  // More labels than there are: all of them.
+  // If --top-k is above the number of labels, all labels are printed.
   const std::string all = run({"classify", f.model(), "good", "--top-k", "50"}).out;
   CHECK(std::count(all.begin(), all.end(), '\t') == 7);
   const Ran none = run({"classify", f.model(), "good", "--threshold", "1"});
@@ -63,7 +63,7 @@ TEST_CASE("classify: plain output is tab-separated with a fixed number of column
   CHECK(json_lines(run({"classify", f.model(), "good", "--threshold", "1", "--json"}).out)[0]["label"].is_null());
 }
 
-TEST_CASE("classify: a table") {
+TEST_CASE("classify: --table aligns its columns and removes control characters") {
   const CliFixture f;
   const Ran ran = run({"classify", f.model(), "a good\x1b[31m film", "bad", "--table", "--top-k", "2"});
   const std::vector<std::string> lines = lines_of(ran.out);
@@ -74,7 +74,7 @@ TEST_CASE("classify: a table") {
   CHECK(lines[3].find("neg") == lines[1].find("pos"));
 }
 
-TEST_CASE("classify: files in every format, named or guessed") {
+TEST_CASE("classify: files are read in every format, by --format or by the file's ending") {
   const CliFixture f;
   const std::string text = f.file("t.txt", "good\r\nbad\r\n");
   const std::string jsonl = f.file("t.jsonl", "{\"text\":\"good\"}\n\n{\"text\":\"bad\"}");
@@ -94,11 +94,11 @@ TEST_CASE("classify: files in every format, named or guessed") {
         Labels{"pos"});
   CHECK(labels(run({"classify", f.model(), "-i", "-", "--format", "tsv", "--no-header", "--field", "2", "--json"},
                    "1\tgood\n2\tbad\n")) == Labels{"pos", "neg"});
-  // The format said wins over the ending.
+  // --format takes precedence over the file's ending.
   CHECK(labels(run({"classify", f.model(), "-i", csv, "--format", "text", "--json"})).size() == 4);
 }
 
-TEST_CASE("classify: a text that names a file is a text, and says so") {
+TEST_CASE("classify: a text that names a file is read as a text, and a note says so") {
   const CliFixture f;
   const std::string file = f.file("reviews.txt", "good\n");
   const Ran ran = run({"classify", f.model(), file});
@@ -106,7 +106,7 @@ TEST_CASE("classify: a text that names a file is a text, and says so") {
   CHECK(ran.err.find("--input") != std::string::npos);
 }
 
-TEST_CASE("classify: ids and pairs") {
+TEST_CASE("classify: ids and pairs are read from the fields that options name") {
   const CliFixture f;
   const std::string file = f.file("p.jsonl",
                                   "{\"key\":\"x\\ty\",\"a\":\"good\",\"b\":\"bad bad\"}\n"
@@ -117,14 +117,14 @@ TEST_CASE("classify: ids and pairs") {
   CHECK(json_lines(ran.out)[0]["id"] == "x\ty");
   CHECK(json_lines(ran.out)[1]["id"] == 7);
   CHECK(json_lines(ran.out)[0]["tokens"] == 6);
-  // In a line of columns an id can't make another column.
+  // A tab in an id doesn't make another column.
   const Ran plain = run({"classify", f.model(), "-i", file, "--field", "a", "--pair", "b", "--id", "key"});
   CHECK(plain.out.rfind("x y\tneg\t", 0) == 0);
   // Without the pair the first text alone decides.
   CHECK(labels(run({"classify", f.model(), "-i", file, "--field", "a", "--json"})) == Labels{"pos", "pos"});
 }
 
-TEST_CASE("classify: heads by name and index, and labels without names") {
+TEST_CASE("classify: --head takes a name or an index, and labels without names are printed as indices") {
   const CliFixture f;
   for (const char* head : {"topic", "1"}) {
     const json line = json_lines(run({"classify", f.model(), "good", "--head", head, "--json"}).out).at(0);
@@ -136,7 +136,7 @@ TEST_CASE("classify: heads by name and index, and labels without names") {
   CHECK(wrong.err.find("sentiment, topic") != std::string::npos);
 }
 
-TEST_CASE("classify: several labels a text, all of those at or above the threshold") {
+TEST_CASE("classify: a multi-label head gives all labels at or above the threshold") {
   const CliFixture f({.kind = linformer::HeadKind::multi_label});
   for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--threshold", "0.5"}}) {
     std::vector<std::string> arguments = {"classify", f.model(), "good good", "bad", "--json"};
@@ -147,7 +147,7 @@ TEST_CASE("classify: several labels a text, all of those at or above the thresho
     CHECK(line["scores"][1]["label"] == "neu");
     CHECK(line["scores"][1]["probability"].get<double>() == doctest::Approx(1 / (1 + std::exp(-0.05))));
   }
-  // Text: a line for each, of the same columns.
+  // Text output has a line for each label, with the same columns.
   const auto lines = lines_of(run({"classify", f.model(), "good good", "bad"}).out);
   REQUIRE(lines.size() == 4);
   CHECK(lines[0].rfind("1\tpos\t0.", 0) == 0);
@@ -163,7 +163,7 @@ TEST_CASE("classify: several labels a text, all of those at or above the thresho
   CHECK(table[0].find("probability") != std::string::npos);
 }
 
-TEST_CASE("classify: a bad record is answered in its place, and the code is 1") {
+TEST_CASE("classify: a bad record is answered in its place, and the exit code is 1") {
   const CliFixture f;
   const std::string file = f.file("bad.jsonl", "{\"text\":\"good\"}\nnonsense\n{\"text\":\"bad\"}\n{\"text\":3}\n");
   const Ran ran = run({"classify", f.model(), "-i", file, "--json"});
@@ -184,7 +184,7 @@ TEST_CASE("classify: a bad record is answered in its place, and the code is 1") 
   CHECK(labels(fast) == Labels{"pos", "ERROR"});
 }
 
-TEST_CASE("classify: answers don't depend on batch, threads or order") {
+TEST_CASE("classify: answers don't depend on the batch size or the number of threads") {
   const CliFixture f;
   std::string input;
   const char* words[] = {"good", "bad", "film", "a", "the", ".", "unknownword"};
@@ -211,9 +211,11 @@ TEST_CASE("classify: answers don't depend on batch, threads or order") {
   CHECK(run({"classify", f.model(), "-i", file, "--json"}).out == reference);
 }
 
-TEST_CASE("classify: --eval on a case worked by hand") {
+TEST_CASE("classify: --eval gives the numbers of a case worked by hand") {
   const CliFixture f;
-  // pos: 2 right, 1 taken for neg. neg: 1 right, by index. neu: 1 taken for pos. One label unknown, one line broken.
+  // Of the three records with the label pos, two are right and one is taken for neg. The record with the label neg,
+  // given by its index, is right. The record with the label neu is taken for pos. One label is unknown, and one line is
+  // broken.
   const std::string file = f.file("e.jsonl",
                                   "{\"text\":\"good\",\"y\":\"pos\"}\n{\"text\":\"good film\",\"y\":\"pos\"}\n"
                                   "{\"text\":\"bad\",\"y\":\"pos\"}\n{\"text\":\"bad\",\"y\":0}\n"
@@ -229,8 +231,9 @@ TEST_CASE("classify: --eval on a case worked by hand") {
   CHECK(evaluation["labels"][0]["precision"].get<double>() == doctest::Approx(0.5));
   CHECK(evaluation["labels"][0]["recall"].get<double>() == doctest::Approx(1));
   CHECK(evaluation["labels"][2]["f1"].get<double>() == doctest::Approx(2.0 / 3));
-  CHECK(ran.err.find("label 'what' is not one of this model's: neg, neu, pos; or 0 to 2") != std::string::npos);
-  // Twins in another case, and what transformers calls the classes.
+  CHECK(ran.err.find("label 'what' is not one of this model's labels: neg, neu, pos; or an index from 0 to 2") !=
+        std::string::npos);
+  // Labels are also found in another case, and by the names LABEL_i that transformers gives to classes.
   const std::string twins = f.file("c.jsonl",
                                    "{\"text\":\"good\",\"y\":\"POS\"}\n{\"text\":\"good film\",\"y\":\"LABEL_2\"}\n"
                                    "{\"text\":\"bad\",\"y\":\"Pos\"}\n{\"text\":\"bad\",\"y\":\"0\"}\n"
@@ -250,7 +253,7 @@ TEST_CASE("classify: --eval on a case worked by hand") {
   CHECK(run({"classify", f.model(), "good", "--records"}).code == 2);
 }
 
-TEST_CASE("classify: --logits holds a row for each record") {
+TEST_CASE("classify: --logits writes a row for each record") {
   const CliFixture f;
   const std::string file = f.file("in.jsonl", "{\"text\":\"good\"}\nbroken\n{\"text\":\"bad\"}\n");
   const Ran ran = run({"classify", f.model(), "-i", file, "--json", "--logits", f.path("l.npy")});
@@ -271,7 +274,7 @@ TEST_CASE("classify: --logits holds a row for each record") {
   CHECK(run({"classify", f.model(), "good", "--logits", f.path("no/such/l.npy")}).code == 1);
 }
 
-TEST_CASE("classify: usage errors are 2, one line each, with a next step") {
+TEST_CASE("classify: usage errors are one line with exit code 2, and data errors are one line with exit code 1") {
   const CliFixture f;
   const CliFixture bare({.tokenizer = false}), headless({.heads = false});
   const std::vector<std::vector<std::string>> usage = {{},

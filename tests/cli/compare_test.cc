@@ -1,4 +1,4 @@
-// linformer compare: what it says of two models is what their answers say.
+// Tests `linformer compare`: its numbers equal those that follow from the outputs of the two models.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ const char* const texts =
     "{\"t\": \"good film\", \"l\": \"pos\"}\n{\"t\": \"a bad plot .\", \"l\": \"neg\"}\n"
     "{\"t\": \"the film , the plot\", \"l\": \"pos\"}\n";
 
-// The model in f32 and in int8, and the texts.
+// A folder with the same model in f32 and in int8, and the texts.
 struct Models : CliFixture {
   Models() {
     SentimentModel shape;
@@ -78,7 +78,7 @@ void usage_error(const Ran& ran, const std::string& sentence) {
 
 }  // namespace
 
-TEST_CASE("compare: a model and itself differ in nothing") {
+TEST_CASE("compare: a model doesn't differ from itself") {
   const Models f;
   const Ran ran = f.compare({f.model(), f.model()}, {"--eval", "l"});
   CHECK(ran.code == 0);
@@ -90,7 +90,7 @@ TEST_CASE("compare: a model and itself differ in nothing") {
   }
 }
 
-TEST_CASE("compare: two precisions, as classify and embed answer") {
+TEST_CASE("compare: the differences between two precisions equal those between the outputs of encode and embed") {
   const Models f;
   const Ran ran = f.compare({f.model(), f.small()}, {"--eval", "l", "--json"});
   REQUIRE_MESSAGE(ran.code == 0, ran.err);
@@ -118,7 +118,7 @@ TEST_CASE("compare: two precisions, as classify and embed answer") {
   CHECK(right[0] == 2);
 }
 
-TEST_CASE("compare: the original program's logits or vectors instead of a second model") {
+TEST_CASE("compare: --reference takes the original program's logits or vectors instead of a second model") {
   const Models f;
   const FloatArray logits = f.array(f.model(), "logits");
   const std::string reference = f.path("reference.npy");
@@ -149,7 +149,7 @@ TEST_CASE("compare: the original program's logits or vectors instead of a second
   refused({3, 1, 3}, "is not [rows, columns]");
 }
 
-TEST_CASE("compare: records and models that can't be compared") {
+TEST_CASE("compare: records and models that can't be compared are left out or refused") {
   const Models f;
   f.file("t.jsonl", std::string(texts) + "{\"t\": \"a film\", \"l\": \"nothing\"}\n{\"u\": 1}\n");
   const Ran some = f.compare({f.model(), f.model()}, {"--eval", "l", "--json"});
@@ -187,7 +187,7 @@ TEST_CASE("compare: records and models that can't be compared") {
   shape.heads = false;
   write_sentiment_model(shape, f.path("headless.lnfr"));
   for (const bool others : {true, false}) {
-    // Heads that score tokens or pairs are passed over.
+    // Heads that score tokens or pairs are not compared.
     shape.more_heads = others;
     write_sentiment_model(shape, f.path("headless.lnfr"));
     const Ran ran = f.compare({f.path("headless.lnfr"), f.path("headless.lnfr")}, {"--json"});

@@ -1,4 +1,4 @@
-// What an input may cost by its bytes, as apps/cli/docs/cost.md says.
+// Tests how much memory and output an input may cause for its size, as apps/cli/docs/cost.md promises.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -14,12 +14,12 @@ namespace linformer_test::cost_test {
 namespace {
 
 constexpr uint64_t megabyte = 1 << 20;
-constexpr uint64_t size = 8 * megabyte / watched_share;  // of an input
-constexpr uint64_t rest = 96 * megabyte;  // the program, its libraries and its session; this process before exec
+constexpr uint64_t size = 8 * megabyte / watched_share;  // bytes of an input
+constexpr uint64_t rest = 96 * megabyte;  // of the program, its libraries and session, and of this process before exec
 
 struct Cost {
   int code;
-  uint64_t memory, output;  // bytes
+  uint64_t memory, output;  // in bytes
 };
 
 Cost cost_of(std::vector<std::string> arguments, const std::string& out) {
@@ -51,7 +51,7 @@ std::string repeated(const std::string& unit, uint64_t bytes) {
 
 }  // namespace
 
-TEST_CASE("cost: memory and output are a multiple of the longest record") {
+TEST_CASE("cost: memory and output are at most a multiple of the longest record") {
   const CliFixture f;
   const std::string words = repeated("a ", size), out = f.path("out");
   const std::string text = f.file("in.txt", words + "\n"), json = f.file("in.jsonl", "{\"text\":\"" + words + "\"}\n"),
@@ -75,12 +75,12 @@ TEST_CASE("cost: memory and output are a multiple of the longest record") {
   if (measures_memory) CHECK(whole.memory < rest + 192 * words.size());
 }
 
-TEST_CASE("cost: ids are held, one line or many") {
+TEST_CASE("cost: memory for ids is at most a multiple of the input, in one line or in many") {
   const CliFixture f;
   const std::string out = f.path("out");
   const std::string one = "[5" + repeated(",5", size) + "]\n", many = repeated("[5]\n", size / 2);
   const Cost refused = cost_of({"encode", f.model(), "--ids", f.file("one", one), "-o", f.path("o.npy")}, out);
-  CHECK(refused.code == 1);  // more than the model takes, which is known when it was read
+  CHECK(refused.code == 1);  // more ids than the model takes, which is known after the line was read
   if (measures_memory) CHECK(refused.memory < rest + 16 * one.size());
   const Cost held =
       cost_of({"encode", f.model(), "--ids", f.file("many", many), "--what", "pooled", "-o", f.path("o.npy")}, out);

@@ -10,7 +10,7 @@ namespace linformer_test::display_test {
 
 using namespace linformer::cli;
 
-TEST_CASE("excerpts fit and can't disturb a terminal") {
+TEST_CASE("excerpts fit the width and contain nothing that disturbs a terminal") {
   CHECK(excerpt("short", 20) == "short");
   CHECK(excerpt("exactly", 7) == "exactly");
   CHECK(excerpt("one too many", 11) == "one too ma\xE2\x80\xA6");
@@ -36,7 +36,7 @@ TEST_CASE("tables are aligned") {
   CHECK(table.text() == "name        n\na           1\n\xE6\xBC\xA2\xE5\xAD\x97xx  1,000\n");
 }
 
-TEST_CASE("numbers") {
+TEST_CASE("numbers are printed with grouped, fixed, significant or shortest digits") {
   CHECK(grouped(0) == "0");
   CHECK(grouped(999) == "999");
   CHECK(grouped(1000) == "1,000");
@@ -46,7 +46,7 @@ TEST_CASE("numbers") {
   CHECK(fixed(0.5, 2) == "0.50");
   CHECK(fixed(std::numeric_limits<double>::quiet_NaN(), 2) == "-");
   CHECK(fixed(-1.25, 1) == "-1.2");
-  CHECK(fixed(1e300, 2).size() == 304);  // nothing is cut
+  CHECK(fixed(1e300, 2).size() == 304);  // no digit is cut
   CHECK(std::stod(fixed(1e300, 2)) == 1e300);
   CHECK(std::stod(fixed(-std::numeric_limits<double>::max(), 6)) == -std::numeric_limits<double>::max());
   CHECK(fixed(std::numeric_limits<double>::infinity(), 2) == "inf");
@@ -61,7 +61,7 @@ TEST_CASE("numbers") {
   CHECK(shortest_text(std::numeric_limits<float>::quiet_NaN()) == "-");
 }
 
-TEST_CASE("best classes: descending, ties by index, top-k and threshold") {
+TEST_CASE("best classes are in descending order, ties by index, within top-k and threshold") {
   const std::vector<float> probabilities = {0.1f, 0.4f, 0.1f, 0.4f};
   CHECK(best_classes(probabilities, linformer::HeadKind::single_label, {.top_k = 4, .threshold = 0}) ==
         std::vector<size_t>{1, 3, 0, 2});

@@ -19,7 +19,7 @@ double length_of(const std::vector<float>& values) {
   return std::sqrt(squares);
 }
 
-// The mean of each text's rows in `hidden`.
+// Returns the mean of `rows` rows of `hidden`, beginning with row `first`.
 std::vector<float> mean(const FloatArray& hidden, size_t first, size_t rows) {
   std::vector<float> result(sentiment_width);
   for (size_t i = 0; i < sentiment_width; ++i) {
@@ -37,7 +37,7 @@ void check_close(const std::vector<float>& a, const std::vector<float>& b) {
 
 }  // namespace
 
-TEST_CASE("embed: pooling as said, divided by the length or not") {
+TEST_CASE("embed: rows are pooled as --pooling says, and divided by the vector's length with --normalize") {
   const CliFixture f;
   const std::string file = f.file("t.txt", "good film\na bad plot .\n");
   const FloatArray hidden = load_array(run({"encode", f.model(), "-i", file, "-o", "-"}).out);  // 4 and 6 tokens
@@ -74,7 +74,7 @@ TEST_CASE("embed: pooling as said, divided by the length or not") {
   CHECK(unsaid.err.find("--pooling first, last, mean, weighted-mean or max") != std::string::npos);
 }
 
-TEST_CASE("embed: a model's own way, and what overrides it") {
+TEST_CASE("embed: the model's own pooling is the default, and options override it") {
   const CliFixture f({.embedding = true});
   const std::string file = f.file("t.txt", "good film\na bad plot .\n");
   const auto embed = [&](std::vector<std::string> more) {
@@ -119,12 +119,12 @@ TEST_CASE("embed: JSON lines carry ids, and bad records keep their place") {
   }
   CHECK(run({"embed", f.model(), "-i", file, "--id", "k", "--json", "-o", f.path("o.jsonl")}).code == 1);
   CHECK(read_file(f.path("o.jsonl")) == ran.out);
-  // A closed output file appears only when it is whole.
+  // An output file appears only if it is complete.
   CHECK(run({"embed", f.model(), "-i", f.path("absent"), "-o", f.path("none.npy")}).code == 1);
   CHECK_FALSE(std::filesystem::exists(f.path("none.npy")));
 }
 
-TEST_CASE("embed: long texts by windows are the mean of them") {
+TEST_CASE("embed: the vector of a long text is the mean over its windows") {
   const CliFixture f;
   const std::string words = "good bad film the plot a . , good bad";  // 10 words, 10 fit in a window of 12
   const auto embed = [&](const std::string& text, std::vector<std::string> more) {
@@ -145,7 +145,7 @@ TEST_CASE("embed: long texts by windows are the mean of them") {
   CHECK(cut.err == "linformer: 1 of 1 texts cut to 12 tokens; --on-long window reads all of a text\n");
 }
 
-TEST_CASE("embed: usage") {
+TEST_CASE("embed: missing and conflicting options are usage errors") {
   const CliFixture f;
   CHECK(run({"embed", f.model(), "--json"}).code == 2);
   CHECK(run({"embed", f.model(), "good"}).code == 2);
@@ -154,7 +154,7 @@ TEST_CASE("embed: usage") {
   CHECK(run({"embed", "--help"}).out.find("Examples:") != std::string::npos);
 }
 
-TEST_CASE("embed: the first dimensions alone, cut before the division by the length") {
+TEST_CASE("embed: --dimensions cuts a vector before it is divided by its length") {
   const CliFixture f({.embedding = true});
   const std::string file = f.file("t.txt", "good film\na bad plot .\n");
   const auto embed = [&](std::vector<std::string> more) {
@@ -183,7 +183,7 @@ TEST_CASE("embed: the first dimensions alone, cut before the division by the len
   CHECK(json_lines(found.out).size() == 2);
 }
 
-TEST_CASE("embed and search --prompt: what is put before each text, by its name") {
+TEST_CASE("embed and search: --prompt names the prompt that is put before each text") {
   SentimentModel shape;
   shape.embedding = true;
   shape.prompts = {{"query", "good "}, {"passage", "bad film "}};
@@ -205,7 +205,7 @@ TEST_CASE("embed and search --prompt: what is put before each text, by its name"
   const Ran found = run({"search", f.model(), "--prompt", "query", "--query", "plot", "plot", "bad", "--json"});
   CHECK(found.code == 0);
   CHECK(json_lines(found.out).size() == 2);
-  // Queries have the model's prompt for queries, and texts the one for passages.
+  // Queries get the model's prompt for queries, and texts get its prompt for passages.
   const auto score = [&](std::vector<std::string> more) {
     more.insert(more.begin(), {"search", f.model(), "--json"});
     const Ran ran = run(more);
@@ -226,7 +226,7 @@ TEST_CASE("embed and search --prompt: what is put before each text, by its name"
   CHECK(described["embedding"]["excludes_prompt"] == false);
 }
 
-TEST_CASE("embed: a static embedding, whose texts without tokens are zeros") {
+TEST_CASE("embed: a static embedding gives zeros for a text without tokens") {
   SentimentModel shape;
   shape.static_rows = true;
   shape.heads = false;
@@ -247,7 +247,7 @@ TEST_CASE("embed: a static embedding, whose texts without tokens are zeros") {
   CHECK(json::parse(run({"inspect", f.model(), "--json"}).out)["layers"].empty());
 }
 
-TEST_CASE("embed --sparse: log(1 + logit) of each token's largest logit, where it is more than 0") {
+TEST_CASE("embed --sparse: a token's number is log(1 + its largest logit) if that logit is more than 0") {
   const CliFixture f;
   const std::vector<std::string> texts = {"good film the plot", "bad", ""};
   std::vector<std::string> arguments = {"embed", f.model(), "--sparse"};
@@ -286,7 +286,7 @@ TEST_CASE("embed --sparse: log(1 + logit) of each token's largest logit, where i
   };
   refused({"-o", f.path("v.npy")}, "JSON lines");
   refused({"--output-format", "csv"}, "JSON lines");
-  refused({"--pooling", "mean"}, "other vectors");
+  refused({"--pooling", "mean"}, "dense vectors");
   refused({"--on-long", "window"}, "one window");
 }
 

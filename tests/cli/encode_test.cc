@@ -27,7 +27,7 @@ const std::vector<float> zeros(sentiment_width, 0.f);
 
 }  // namespace
 
-TEST_CASE("encode: shapes of every output, from npy and from JSON lines") {
+TEST_CASE("encode: every output has its shape, from npy and from JSON lines") {
   const CliFixture f;
   const std::string npy = f.file("ids.npy", id_array({{2, 5, 3}, {2, 6, 3}}));
   const std::string narrow = f.file("ids4.npy", id_array({{2, 5, 3}, {2, 6, 3}}, true));
@@ -50,7 +50,7 @@ TEST_CASE("encode: shapes of every output, from npy and from JSON lines") {
   CHECK(encode(f, npy, "logits:0").values == logits.values);
   const FloatArray mlm = encode(f, npy, "mlm");
   CHECK(mlm.shape == Shape{2, 3, 13});
-  CHECK(mlm.row(0)[5] == doctest::Approx(hidden.row(0)[0]));  // tied: the row of "good"
+  CHECK(mlm.row(0)[5] == doctest::Approx(hidden.row(0)[0]));  // tied to the embedding: the row of "good"
   CHECK(mlm.row(5)[6] == doctest::Approx(hidden.row(5)[1]));
 }
 
@@ -65,7 +65,7 @@ TEST_CASE("encode: ragged input is filled with zero rows") {
     CHECK(mlm.row(row) == std::vector<float>(13, 0.f));
   }
   for (const size_t row : {2u, 9u, 10u}) CHECK(hidden.row(row) != zeros);
-  // Each text as alone, whatever the batch.
+  // Each text has the same rows as alone, whatever the batch size.
   const FloatArray alone = encode(f, f.file("one.jsonl", "[2, 6, 7, 8, 3]"), "hidden");
   for (size_t i = 0; i < 5; ++i) CHECK(hidden.row(5 + i) == alone.row(i));
   for (const char* batch : {"1", "2"}) {
@@ -74,7 +74,7 @@ TEST_CASE("encode: ragged input is filled with zero rows") {
   }
 }
 
-TEST_CASE("encode: pads are stripped by default, and act with keep") {
+TEST_CASE("encode: padding tokens are stripped by default, and take part with --padding keep") {
   const CliFixture f;
   const std::string padded = f.file("padded.npy", id_array({{2, 5, 3, 0, 0}, {2, 6, 7, 8, 3}}));
   const std::string bare = f.file("bare.jsonl", "[2, 5, 3]\n[2, 6, 7, 8, 3]\n");
@@ -85,18 +85,18 @@ TEST_CASE("encode: pads are stripped by default, and act with keep") {
     const FloatArray kept = encode(f, padded, what, {"--padding", "keep"});
     CHECK(kept.shape == expected.shape);
     CHECK(kept.values != expected.values);
-    // --pad-to says the same as pads in the file.
+    // --pad-to has the same effect as padding tokens in the file.
     CHECK(encode(f, bare, what, {"--padding", "keep", "--pad-to", "5"}).values == kept.values);
   }
   CHECK(encode(f, padded, "hidden", {"--padding", "keep"}).row(4) != zeros);
   CHECK(encode(f, bare, "hidden", {"--pad-to", "7"}).shape == Shape{2, 7, 16});
-  // More pads than the model takes tokens, which stripping removes.
+  // A row may have more padding tokens than the model takes tokens, because they are stripped.
   std::vector<int64_t> long_row(40, 0);
   long_row[20] = 5;
   CHECK(encode(f, f.file("long.npy", id_array({long_row})), "hidden").shape == Shape{1, 40, 16});
 }
 
-TEST_CASE("encode: pads of one line widen no row") {
+TEST_CASE("encode: padding tokens in one line don't widen the array") {
   const CliFixture f;
   std::string pads, lines;
   for (int i = 0; i < 254; ++i) pads += "0,";
@@ -113,12 +113,12 @@ TEST_CASE("encode: pads of one line widen no row") {
   CHECK(encode(f, padded, "hidden").values == encode(f, plain, "hidden").values);
   CHECK(encode(f, padded, "hidden", {"--pad-to", "5"}).shape == Shape{2, 5, 16});
   CHECK(encode(f, padded, "hidden", {"--padding", "keep"}).shape == Shape{2, 7, 16});
-  // Texts may have pads too.
+  // Texts may contain padding tokens too.
   const Ran texts = run({"encode", f.model(), "[PAD] good [PAD] [PAD]", "good", "-o", "-"});
   CHECK(load_array(texts.out).shape == Shape{2, 3, 16});
 }
 
-TEST_CASE("encode: pipes") {
+TEST_CASE("encode: ids are read from a pipe, and the array is written to one") {
   const CliFixture f;
   const Ran from_npy = run({"encode", f.model(), "--ids", "-", "-o", "-"}, id_array({{2, 5, 3}}));
   CHECK(from_npy.code == 0);
@@ -128,7 +128,7 @@ TEST_CASE("encode: pipes") {
   CHECK(load_array(run({"encode", f.model(), "--ids", "-", "-o", "-"}, "").out).shape == Shape{0, 0, 16});
 }
 
-TEST_CASE("encode: texts") {
+TEST_CASE("encode: texts are tokenized, and long ones are cut or refused") {
   const CliFixture f;
   const Ran texts = run({"encode", f.model(), "good", "a bad film", "-o", "-"});
   const FloatArray expected = encode(f, f.file("ids.jsonl", "[2,5,3]\n[2,8,6,7,3]\n"), "hidden");
@@ -147,7 +147,7 @@ TEST_CASE("encode: texts") {
   CHECK(bad.err.find("b.jsonl:2:") != std::string::npos);
 }
 
-TEST_CASE("encode: wrong input gives one line, code 1, and no file") {
+TEST_CASE("encode: wrong input gives one line, exit code 1 and no file") {
   const CliFixture f;
   const std::string bad[] = {id_array({{2, 13, 3}}),
                              id_array({{2, -1, 3}}),
@@ -175,15 +175,15 @@ TEST_CASE("encode: wrong input gives one line, code 1, and no file") {
   CHECK(f.entries() == 2);
   const Ran place = run({"encode", f.model(), "--ids", f.file("ids", "[2]\n[2,13]\n"), "-o", f.path("out.npy")});
   CHECK(place.err.find("ids:2, token 1: id 13 is outside the vocabulary of 13") != std::string::npos);
-  // A pad of an array would be a row of output for each text: the model's length bounds them too.
+  // Each padding token in an array would be a row of the output for every text. Therefore the number of tokens with
+  // their padding is limited too.
   std::vector<int64_t> padded(500001, 0);
   padded[0] = 5;
   const std::string pads = id_array({padded}, true);
   for (const char* what : {"hidden", "mlm", "hidden:0"}) {
     const Ran ran = run({"encode", f.model(), "--ids", f.file("ids", pads), "--what", what, "-o", f.path("out.npy")});
     CHECK(ran.code == 1);
-    CHECK(ran.err.find("text 1 has 500001 tokens with its pads, and rows are written for 48 at most") !=
-          std::string::npos);
+    CHECK(ran.err.find("text 1 has 500001 tokens with its pads, and at most 48 are allowed") != std::string::npos);
   }
   CHECK(f.entries() == 2);
   CHECK(encode(f, f.file("ids", pads), "pooled").shape == Shape{1, 16});
@@ -194,7 +194,7 @@ TEST_CASE("encode: wrong input gives one line, code 1, and no file") {
             .code == 1);
 }
 
-TEST_CASE("encode: usage") {
+TEST_CASE("encode: unknown outputs, missing arguments and missing model parts are refused") {
   const CliFixture f;
   const std::string ids = f.file("ids.jsonl", "[2, 5, 3]\n");
   for (const char* what : {"nothing", "hidden:", "hidden:2", "hidden:-1", "hidden:x", "logits:absent", "mlm:0", ""}) {

@@ -10,7 +10,7 @@ namespace linformer_test::evaluation_test {
 
 using namespace linformer::cli;
 
-TEST_CASE("labels by name, by a name in another case, as LABEL_i, or else by index") {
+TEST_CASE("labels are found by name, by name in another case, as LABEL_i, or else by index") {
   const LabelNames labels({"1", "0", "pos", "Neg", "STRA\u00dfE", "label_0"});
   CHECK(labels.find("pos") == size_t{2});
   CHECK(labels.find("Pos") == size_t{2});
@@ -31,20 +31,21 @@ TEST_CASE("labels by name, by a name in another case, as LABEL_i, or else by ind
   }
   CHECK_FALSE(labels.find("99999999999999999999999").has_value());
   CHECK_FALSE(labels.find("\xff\xfe").has_value());
-  // Names that differ in case alone are told apart, and a third case is neither.
+  // Names that differ only in case are different labels, and a third spelling is neither of them.
   const LabelNames cases({"us", "US"});
   CHECK(cases.find("us") == size_t{0});
   CHECK(cases.find("US") == size_t{1});
   CHECK_FALSE(cases.find("Us").has_value());
-  CHECK(labels.unknown("good") ==
-        "label 'good' is not one of this model's: 1, 0, pos, Neg, STRA\u00dfE, label_0; or 0 to 5");
+  CHECK(
+      labels.unknown("good") ==
+      "label 'good' is not one of this model's labels: 1, 0, pos, Neg, STRA\u00dfE, label_0; or an index from 0 to 5");
   std::vector<std::string> many;
   for (int i = 0; i < 1000; ++i) many.push_back("class " + std::to_string(i));
-  CHECK(LabelNames(many).unknown("x").find("class 9, ... (1000); or 0 to 999") != std::string::npos);
-  CHECK(LabelNames({"0", "1", "2"}).unknown("x") == "label 'x' is not one of this model's: 0, 1, 2");
+  CHECK(LabelNames(many).unknown("x").find("class 9, ... (1000); or an index from 0 to 999") != std::string::npos);
+  CHECK(LabelNames({"0", "1", "2"}).unknown("x") == "label 'x' is not one of this model's labels: 0, 1, 2");
 }
 
-TEST_CASE("heads by name, or else by index") {
+TEST_CASE("heads are found by name, or else by index") {
   const std::vector<std::string> labels = {"1", "0", "pos"};
   CHECK(class_of(labels, "pos") == size_t{2});
   CHECK(class_of(labels, "1") == size_t{0});  // a name wins over an index
@@ -56,8 +57,9 @@ TEST_CASE("heads by name, or else by index") {
   CHECK_FALSE(class_of(labels, "99999999999999999999999").has_value());
 }
 
-// By hand: truth a: 3 as a, 1 as b. truth b: 2 as b, 1 as a, 1 as c. truth c: none. d: nothing at all.
-TEST_CASE("accuracy, precision, recall, F1 and the matrix of a case worked by hand") {
+// The case: four records of class a are predicted three times as a and once as b. Four records of class b are predicted
+// twice as b, once as a and once as c. No record is of class c, and d is neither true nor predicted.
+TEST_CASE("accuracy, precision, recall, F1 and the confusion matrix equal those of a case worked by hand") {
   Evaluation evaluation({"a", "b", "c", "d"});
   for (int i = 0; i < 3; ++i) evaluation.add(0, 0);
   evaluation.add(0, 1);
@@ -93,14 +95,14 @@ TEST_CASE("accuracy, precision, recall, F1 and the matrix of a case worked by ha
   CHECK(text.find("errors    1 (left out)") != std::string::npos);
 }
 
-TEST_CASE("nothing evaluated is no number") {
+TEST_CASE("accuracy is NaN if nothing was evaluated") {
   const Evaluation evaluation({"a", "b"});
   CHECK(std::isnan(evaluation.accuracy()));
   CHECK(evaluation.json()["accuracy"].is_null());
   CHECK(evaluation.text().find("accuracy  -") != std::string::npos);
 }
 
-TEST_CASE("many labels need no square of memory") {
+TEST_CASE("memory doesn't grow with the square of the number of labels") {
   for (const int count : {1 << 20, static_cast<int>(max_matrix_json) + 1}) {
     std::vector<std::string> labels;
     for (int i = 0; i < count; ++i) labels.push_back(std::to_string(i));

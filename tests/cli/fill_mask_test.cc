@@ -16,7 +16,7 @@ namespace linformer_test::fill_mask_test {
 
 using nlohmann::json;
 
-TEST_CASE("fill-mask: the likeliest tokens of each mask, with the probabilities of the whole vocabulary") {
+TEST_CASE("fill-mask: each mask gets its likeliest tokens, with probabilities over the whole vocabulary") {
   const CliFixture f;
   const Ran ran =
       run({"fill-mask", f.model(), "good [MASK] film [MASK] good", "bad bad [MASK] .", "--json", "--top-k", "13"});
@@ -47,7 +47,7 @@ TEST_CASE("fill-mask: the likeliest tokens of each mask, with the probabilities 
       last = probability;
     }
   }
-  // Each candidate's own text, the other mask filled with its best.
+  // The text of a candidate has the candidate in its mask and the best token in the other mask.
   CHECK(answers[0]["masks"][1]["tokens"][0]["text"] == "good good film good good");
   const json& other = answers[0]["masks"][0]["tokens"][1];
   if (other["id"].get<int>() > 4) {
@@ -56,7 +56,7 @@ TEST_CASE("fill-mask: the likeliest tokens of each mask, with the probabilities 
   CHECK(json_lines(run({"fill-mask", f.model(), "good [MASK]", "--json"}).out)[0]["masks"][0]["tokens"].size() == 5);
 }
 
-TEST_CASE("fill-mask: <mask> means the same where the tokenizer has no such token") {
+TEST_CASE("fill-mask: <mask> means the tokenizer's mask token if the tokenizer has no token <mask>") {
   const CliFixture f;
   const auto fill = [&](const std::string& text) {
     return json_lines(run({"fill-mask", f.model(), text, "--json"}).out).at(0);
@@ -65,7 +65,7 @@ TEST_CASE("fill-mask: <mask> means the same where the tokenizer has no such toke
   CHECK(fill("good <mask> [MASK]")["masks"].size() == 2);
 }
 
-TEST_CASE("fill-mask: files, pairs, tab-separated lines and a table") {
+TEST_CASE("fill-mask: files and pairs are answered as JSON, tab-separated lines and a table") {
   const CliFixture f;
   const std::string file = f.file("t.jsonl",
                                   "{\"k\":\"x\",\"a\":\"bad [MASK]\",\"b\":\"bad\"}\n"
@@ -127,9 +127,10 @@ TEST_CASE("fill-mask: --keep puts the input's own fields before each candidate")
   CHECK(rows[0] == "masks\tk\tid\tmask\trank\ttoken\tprobability\ttext\terror");
   CHECK(rows[1].starts_with("[]\tx\tx\t1\t1\tbad\t0."));
   CHECK(rows[2].starts_with("[]\tx\tx\t1\t2\t"));
-  CHECK(rows[3].starts_with("1.50\ty\ty\t\t\t\t\t\tno mask in the text"));
+  CHECK(rows[3].starts_with("1.50\ty\ty\t\t\t\t\t\tthere is no mask in the text"));
 
-  // A text with many masks has its fields once, so that answers don't grow with their product.
+  // The kept fields of a text with many masks are printed once, so that the output doesn't grow with the product of
+  // masks and fields.
   std::string many;
   for (size_t i = 0; i <= linformer::cli::max_masks_with_texts; ++i) many += "[MASK] ";
   const std::string table = f.file("m.csv", "k,text\nmine," + many + "\n");
@@ -146,7 +147,7 @@ TEST_CASE("fill-mask: --keep puts the input's own fields before each candidate")
   CHECK(columns.err.find("--keep all: each record of JSON lines may have other fields") != std::string::npos);
 }
 
-TEST_CASE("fill-mask: --side keeps the end of a text that is cut") {
+TEST_CASE("fill-mask: --side tail keeps the end of a text that is cut") {
   const CliFixture f;
   std::string words;
   for (int i = 0; i < 20; ++i) words += "film ";
@@ -157,20 +158,20 @@ TEST_CASE("fill-mask: --side keeps the end of a text that is cut") {
   CHECK(run({"fill-mask", f.model(), "[MASK] " + words, "--side", "tail"}).code == 1);
 }
 
-TEST_CASE("fill-mask: with --literal-special the mask alone is a special token in a text") {
+TEST_CASE("fill-mask: with --literal-special only the mask is a special token in a text") {
   const CliFixture f;
   const auto fill = [&](const std::string& text, std::vector<std::string> more) {
     more.insert(more.begin(), {"fill-mask", f.model(), text, "--json"});
     return json_lines(run(more).out).at(0);
   };
   const json special = fill("good [SEP] [MASK] .", {}), plain = fill("good [SEP] [MASK] .", {"--literal-special"});
-  CHECK(plain["tokens"].get<int>() == special["tokens"].get<int>() + 2);  // [ sep ]
+  CHECK(plain["tokens"].get<int>() == special["tokens"].get<int>() + 2);  // three tokens: [ sep ]
   REQUIRE(plain["masks"].size() == 1);
   CHECK(plain["masks"][0]["position"] == special["masks"][0]["position"].get<int>() + 2);
   CHECK(fill("good <mask> .", {"--literal-special"}) == fill("good [MASK] .", {}));
 }
 
-TEST_CASE("fill-mask: texts too long, and models that can't") {
+TEST_CASE("fill-mask: texts whose mask is cut off and models that can't fill masks are refused") {
   const CliFixture f;
   std::string words;
   for (int i = 0; i < 20; ++i) words += "film ";
@@ -198,7 +199,7 @@ TEST_CASE("fill-mask: texts too long, and models that can't") {
   CHECK(run({"fill-mask", "--help"}).out.find("Examples:") != std::string::npos);
 }
 
-TEST_CASE("fill-mask: output and memory grow with the masks, not with their square") {
+TEST_CASE("fill-mask: output grows with the number of masks, not with its square") {
   const CliFixture f({.max_tokens = 8200});
   const auto fill = [&](int masks, const std::vector<std::string>& more) {
     std::string text = "good ";
@@ -207,7 +208,8 @@ TEST_CASE("fill-mask: output and memory grow with the masks, not with their squa
     arguments.insert(arguments.end(), more.begin(), more.end());
     return run(arguments, text + "\n");
   };
-  // At 16 masks each candidate has its text, above only the text as a whole is shown.
+  // With up to 16 masks each candidate has a text of its own. With more masks only one text with the best tokens is
+  // shown.
   const json few = json_lines(fill(16, {"--json"}).out).at(0);
   CHECK(few["masks"].size() == 16);
   CHECK(few["masks"][15]["tokens"][4].contains("text"));
@@ -215,7 +217,7 @@ TEST_CASE("fill-mask: output and memory grow with the masks, not with their squa
   const Ran seventeen = fill(17, {"--json"});
   CHECK(seventeen.code == 0);
   CHECK(seventeen.err ==
-        "linformer: 1 of 1 texts have more than 16 masks; each is shown once, with the best of every mask\n");
+        "linformer: 1 of 1 texts have more than 16 masks; each is shown once, with the best token in every mask\n");
   const json many = json_lines(seventeen.out).at(0);
   CHECK(many["masks"].size() == 17);
   CHECK(many["masks"][16]["tokens"].size() == 5);
@@ -233,12 +235,12 @@ TEST_CASE("fill-mask: output and memory grow with the masks, not with their squa
   CHECK(fill(4096, {}).out.size() < 100 * 4096 * 6);
 }
 
-TEST_CASE("fill-mask: spellings of the mask are replaced in time that grows with the text") {
+TEST_CASE("fill-mask: spellings of the mask are replaced in time linear in the text") {
   const CliFixture f;
   const auto model = linformer::Model::load(f.model().c_str());
   REQUIRE(model.ok());
   linformer::TokenizerDescription description = (*model)->description().tokenizer;
-  // One of the spellings that is another of the tokenizer's tokens stays.
+  // A spelling that is itself another token of the tokenizer is not replaced.
   const auto with_token = linformer::TokenizerFactory::create(description);
   REQUIRE(with_token.ok());
   CHECK(linformer::cli::MaskNames("<m>", *with_token).with_own_mask("<mask> [MASK]") == "<m> [MASK]");

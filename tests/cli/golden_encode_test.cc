@@ -1,4 +1,4 @@
-// `linformer-convert` and `linformer encode --padding keep` against what fairseq computed for padded batches.
+// Compares `linformer encode --padding keep` on converted checkpoints with what fairseq computed for padded batches.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -12,7 +12,7 @@
 namespace linformer_test::golden_encode_test {
 namespace {
 
-// How many outputs were compared.
+// Compares the padded outputs of the goldens in the folder `golden`, and returns how many outputs were compared.
 int compare_padded(const std::string& golden) {
   int compared = 0;
   for (const char* name : {"classifier", "prenorm", "shared_layer_kv", "unshared", "v2020_unshared"}) {

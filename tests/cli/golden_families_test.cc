@@ -1,5 +1,5 @@
-// The program on goldens of models that read vectors, compare two texts or put a token before them, and on an
-// encoder-decoder.
+// Runs the program on goldens of models that read vectors, that compare two texts or that put a token before a text,
+// and on the golden of an encoder-decoder.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -61,7 +61,7 @@ TEST_CASE("encode reproduces the Long Range Arena's classifiers of one text and 
     const FamilyCase c = read_case(golden + "/" + name);
     const std::string model = converted(folder, c);
     const bool two = c.arrays.contains("padded.tokens0");
-    // Of 48 rows lra_cls gives one to the token that it puts before the text.
+    // lra_cls uses one of its 48 rows for the token that it puts before the text.
     const FamilyInputs inputs = read_inputs(c, "padded", two ? "tokens0" : "tokens", two ? 48 : 47);
     std::string lines;
     for (const auto& ids : inputs.tokens) lines += nlohmann::json(ids).dump() + "\n";
@@ -75,7 +75,7 @@ TEST_CASE("encode reproduces the Long Range Arena's classifiers of one text and 
   }
 }
 
-TEST_CASE("an encoder-decoder: described, its encoder's rows saved, its heads refused in one line") {
+TEST_CASE("an encoder-decoder is described and its encoder's rows are saved, but its heads are refused in one line") {
   const std::string golden = golden_in_tree() + "/tatp22/encdec";
   const Folder folder;
   const std::string model = converted(folder, read_case(golden));

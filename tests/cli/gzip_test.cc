@@ -1,4 +1,4 @@
-// gzip as input: read as what it holds, whatever its name, in bounded memory.
+// Tests gzip as input. The program reads the uncompressed content, whatever the file's name, in bounded memory.
 #include <doctest/doctest.h>
 
 #include <random>
@@ -19,7 +19,7 @@ namespace {
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-// Everything, or "ERROR: " and why not after what was read until then.
+// Returns all lines. If reading fails, returns the lines before the error, then "ERROR: " and the error's message.
 std::string read_all(const std::string& content) {
   const Folder folder;
   ByteSource source(folder.file("input", content));
@@ -34,7 +34,7 @@ std::string read_all(const std::string& content) {
 
 }  // namespace
 
-TEST_CASE("gzip: members, padding, and data of every size") {
+TEST_CASE("gzip: members, zero padding and data of every size are read") {
   CHECK(read_all(gzipped("one\ntwo\n")) == "one\ntwo\n");
   CHECK(read_all(gzipped("")) == "");
   CHECK(read_all(gzipped("one\n") + gzipped("") + gzipped("two\n")) == "one\ntwo\n");
@@ -49,7 +49,7 @@ TEST_CASE("gzip: members, padding, and data of every size") {
   for (const int level : {0, 1, 9}) CHECK(read_all(gzipped(noise, level)) == noise);
 }
 
-TEST_CASE("gzip: damage is an error after what is whole") {
+TEST_CASE("gzip: damage is an error after the undamaged lines") {
   std::string text;
   for (int i = 0; i < 20000; ++i) text += "line " + std::to_string(i) + "\n";
   const std::string whole = gzipped(text);
@@ -61,19 +61,19 @@ TEST_CASE("gzip: damage is an error after what is whole") {
     if (size > whole.size() / 3) CHECK(read.starts_with("line 0\nline 1\n"));
   }
   std::string wrong = whole;
-  wrong[wrong.size() - 6] ^= 1;  // of the CRC
+  wrong[wrong.size() - 6] ^= 1;  // a bit of the CRC
   CHECK(read_all(wrong).starts_with(text));
   CHECK(has(read_all(wrong), "the gzip data is damaged (incorrect data check)"));
   CHECK(has(read_all("\x1F\x8B\x08rest\n"), "the gzip data is damaged"));
   std::mt19937 random(3);
-  for (int round = 0; round < 300; ++round) {  // any bytes: text, or one error
+  for (int round = 0; round < 300; ++round) {  // random damage
     std::string bad = whole.substr(0, 4000);
     for (int i = 0; i < 3; ++i) bad[2 + random() % (bad.size() - 2)] = static_cast<char>(random());
     CHECK(has(read_all(bad), "ERROR: "));
   }
 }
 
-TEST_CASE("gzip: every command reads it, and the format is that of the name before .gz") {
+TEST_CASE("gzip: every command reads it, and the name before .gz gives the format") {
   const CliFixture f({.embedding = true});
   const std::string lines = "{\"text\":\"good [MASK]\",\"k\":1}\n{\"text\":\"bad [MASK]\",\"k\":2}\n";
   const std::string table = "k,text\n1,good [MASK]\n2,bad [MASK]\n";
@@ -114,7 +114,7 @@ TEST_CASE("gzip: every command reads it, and the format is that of the name befo
   CHECK(list.out == array.out);
 }
 
-TEST_CASE("gzip: lines are answered as their bytes arrive, and a bomb costs the bound of a line") {
+TEST_CASE("gzip: lines are answered as their bytes arrive, and a decompression bomb costs only the bound of a line") {
   const CliFixture f;
   Conversation talk({"classify", f.model(), "-", "--json", "--max-line-bytes", "1000000", "--threads", "1"});
   CHECK(talk.write(gzipped("good\n")));

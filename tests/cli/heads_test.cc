@@ -1,4 +1,5 @@
-// Pairs of texts with token types, several heads at once, heads that compare two texts or score each token.
+// Tests pairs of texts with token types, several heads in one run, and heads that compare two texts or score each
+// token.
 #include <doctest/doctest.h>
 
 #include "arrays.h"
@@ -33,7 +34,7 @@ TEST_CASE("pairs: token types reach the model, from the command line and from fi
   const std::string file = typed.file("p.jsonl", "{\"a\":\"film\",\"b\":\"bad\"}\n");
   CHECK(classify(typed, {"-i", file, "--field", "a", "--pair", "b", "--json"})["scores"] ==
         classify(typed, pair)["scores"]);
-  // --pad-to lengthens the types too.
+  // --pad-to also pads the token types.
   CHECK(classify(typed, {"film", "--pair-text", "bad", "--json", "--pad-to", "9"})["scores"] ==
         classify(typed, pair)["scores"]);
 
@@ -52,7 +53,7 @@ TEST_CASE("pairs: token types reach the model, from the command line and from fi
   CHECK(encode(typed, {"-i", file, "--field", "a", "--pair", "b", "--what", "hidden:0"}).values == with.values);
 }
 
-TEST_CASE("pairs: --pair-text needs a text for each, and no files") {
+TEST_CASE("pairs: --pair-text is given once for each text, and not with files") {
   const CliFixture f;
   CHECK(run({"classify", f.model(), "a", "b", "--pair-text", "c"}).code == 2);
   CHECK(run({"classify", f.model(), "-", "--pair-text", "c"}).code == 2);
@@ -60,7 +61,7 @@ TEST_CASE("pairs: --pair-text needs a text for each, and no files") {
   CHECK(run({"classify", f.model(), "a", "b", "--pair-text", "c", "--pair-text", "d"}).code == 0);
 }
 
-TEST_CASE("heads: several in one run say what each says alone") {
+TEST_CASE("heads: several heads in one run give the answers that each gives alone") {
   const CliFixture f;
   const std::string file = f.file("t.txt", "good film\nbad\n");
   const auto run_heads = [&](std::vector<std::string> more) {
@@ -107,7 +108,7 @@ TEST_CASE("heads: several in one run say what each says alone") {
   }
 }
 
-TEST_CASE("heads: one that compares two texts takes them apart") {
+TEST_CASE("heads: a head that compares two texts gets them as two sequences") {
   const CliFixture f({.more_heads = true});
   std::string lines;
   for (int i = 0; i < 40; ++i) {
@@ -126,7 +127,7 @@ TEST_CASE("heads: one that compares two texts takes them apart") {
   for (int i = 0; i < 40; ++i) CHECK(answers[static_cast<size_t>(i)]["label"] == (i % 3 == 0 ? "first" : "second"));
   for (const char* batch : {"1", "2", "3", "5"}) CHECK(compare(batch) == expected);
 
-  // The logits that encode saves, from records and from ids two by two.
+  // encode saves the same logits, from records and from lines of ids, two lines for each pair.
   const Ran saved = run({"classify", f.model(), "good film", "--pair-text", "a bad film", "--head", "better",
                          "--logits", f.path("c.npy")});
   CHECK(saved.code == 0);
@@ -147,10 +148,10 @@ TEST_CASE("heads: one that compares two texts takes them apart") {
   const Ran odd =
       run({"encode", f.model(), "--ids", f.file("o.jsonl", "[2,5,3]\n"), "--what", "logits:better", "-o", "-"});
   CHECK(odd.code == 1);
-  CHECK(odd.err.find("two by two") != std::string::npos);
+  CHECK(odd.err.find("compares two texts") != std::string::npos);
 }
 
-TEST_CASE("heads: one that scores each token is saved with encode") {
+TEST_CASE("heads: encode saves the scores of a head that scores each token") {
   const CliFixture f({.more_heads = true});
   const std::string ids = f.file("i.jsonl", "[2,5,7,3]\n[2,8,3]\n");
   const FloatArray scores =

@@ -1,4 +1,4 @@
-// Inputs of other kinds than text, made in memory.
+// Makes compressed inputs in memory.
 #pragma once
 
 #include <zlib.h>
@@ -8,7 +8,7 @@
 
 namespace linformer_test {
 
-// One gzip member.
+// Returns `content` as one gzip member.
 inline std::string gzipped(const std::string& content, int level = 6) {
   z_stream stream{};
   constexpr int with_gzip_header = MAX_WBITS + 16;
@@ -24,7 +24,7 @@ inline std::string gzipped(const std::string& content, int level = 6) {
   return result;
 }
 
-// The beginning of a zip archive: empty stored entries of these names.
+// Returns the beginning of a zip archive: the headers of empty, stored entries with these names.
 inline std::string zip_of(const std::vector<std::string>& names) {
   std::string archive;
   for (const std::string& name : names) {

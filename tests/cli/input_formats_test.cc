@@ -1,4 +1,5 @@
-// Input that is no text, or text of another encoding, is refused by name, from wherever it comes.
+// Tests that input in another format or another encoding than UTF-8 text is refused, and that the error names the
+// format. It doesn't matter whether the input is a file, a redirection or a pipe.
 #include <doctest/doctest.h>
 
 #include "arrays.h"
@@ -83,7 +84,7 @@ std::string refusal(const std::string& content, Format format) {
 
 }  // namespace
 
-TEST_CASE("what is no text is refused by name in every format") {
+TEST_CASE("input that isn't text is refused by its format's name, whatever --format says") {
   for (const Kind& kind : kinds()) {
     CAPTURE(kind.name);
     for (const Format format : {Format::text, Format::jsonl, Format::csv, Format::tsv}) {
@@ -95,7 +96,7 @@ TEST_CASE("what is no text is refused by name in every format") {
   }
 }
 
-TEST_CASE("what is no text is refused alike from a file, a redirection and a pipe") {
+TEST_CASE("input that isn't text is refused in the same way from a file, a redirection and a pipe") {
   const CliFixture f;
   for (const Kind& kind : kinds()) {
     CAPTURE(kind.name);
@@ -115,7 +116,7 @@ TEST_CASE("what is no text is refused alike from a file, a redirection and a pip
   }
 }
 
-TEST_CASE("every command that reads text refuses what is none") {
+TEST_CASE("every command that reads text refuses input that isn't text") {
   const CliFixture f({.embedding = true});
   const std::string path = f.file("weights.pt", zip_of({"weights/data.pkl"})), out = f.path("out.npy");
   for (const std::vector<std::string>& arguments :
@@ -132,12 +133,12 @@ TEST_CASE("every command that reads text refuses what is none") {
     CAPTURE(ran.err);
     CHECK(ran.code == 1);
     CHECK(ran.out == "");
-    CHECK(has(ran.err, "weights.pt is a PyTorch file; linformer-convert"));
+    CHECK(has(ran.err, "weights.pt is a PyTorch file; convert it to a MODEL with linformer-convert"));
   }
   CHECK(f.entries() == 2);
 }
 
-TEST_CASE("texts that begin like something else are texts") {
+TEST_CASE("texts whose first bytes resemble another format are read as texts") {
   for (const std::string& text : std::vector<std::string>{
            "PAR1,PAR2,PAR3", "PK", "PK\x03 is a chunk", "BZhang", "Obj", "%PD", "7zip", "GIF", "{\\", "\x1F", "\xFF",
            "\xFEx", "\x80uro", "\x89tat", "SQLite format 3", "ARROW1", "\xEF\xBB\xBF\xEF\xBB\xBF", "@\t{\"a\""}) {
@@ -157,7 +158,7 @@ TEST_CASE("a NUL far into a text makes its record bad, and the others are answer
   CHECK(text.code == 1);
   const auto lines = lines_of(text.out);
   REQUIRE(lines.size() == before + 2);
-  CHECK(has(lines[before], "ERROR\t\tstandard input:" + std::to_string(before + 1) + ": a NUL at byte 3: "));
+  CHECK(has(lines[before], "ERROR\t\tstandard input:" + std::to_string(before + 1) + ": a NUL at byte 3, which text must not contain"));
   CHECK(has(lines[before + 1], "\tneg\t"));
   for (const char* format : {"csv", "tsv"}) {
     const Ran table = run({"classify", f.model(), "-", "--format", format}, "text\n" + input + "ba" + nul + "d\nbad\n");

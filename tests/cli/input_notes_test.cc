@@ -1,4 +1,4 @@
-// What is said about texts that seem to be something else, or are in another encoding.
+// Tests the notes about texts that look like another format or are in another encoding.
 #include "input/input_notes.h"
 
 #include <doctest/doctest.h>
@@ -16,7 +16,7 @@ namespace {
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-// What is said of these lines.
+// Returns the notes about these lines.
 std::string hint(const std::vector<std::string>& lines, const std::string& field = "text") {
   FormatHint format(field);
   std::string said;
@@ -44,7 +44,7 @@ TEST_CASE("JSON and tables that are read as texts are noticed") {
   CHECK(has(hint({"1\ta film", "0\ta waste"}), "--no-header"));
 }
 
-TEST_CASE("lines that CR alone ends are one text, and that is said once") {
+TEST_CASE("lines that end in CR alone are read as one text, and a note says so once") {
   const CliFixture f;
   const Ran ran = run({"classify", f.model(), "-i", f.file("mac.txt", "good\rbad\rfilm\r")});
   CHECK(ran.code == 0);
@@ -55,7 +55,7 @@ TEST_CASE("lines that CR alone ends are one text, and that is said once") {
   CHECK(run({"classify", f.model(), "-i", f.file("dos.txt", "good\r\nbad\r\n")}).err == "");
 }
 
-TEST_CASE("a table without records is said to be one") {
+TEST_CASE("a note says that a table has no records") {
   const CliFixture f;
   for (const std::string text : {"", "review\n"}) {
     const Ran ran = run({"classify", f.model(), "-i", f.file("empty.csv", text), "--field", "review"});
@@ -87,12 +87,12 @@ TEST_CASE("texts are not taken for JSON or tables") {
     CAPTURE(json(lines).dump());
     CHECK(hint(lines) == "");
   }
-  // Said once.
+  // The note is given once.
   CHECK(has(hint({"{\"a\":1}", "{\"a\":1}"}), "add --format jsonl"));
   CHECK(hint({"{\"a\":1}", "{\"a\":1}"}) == hint({"{\"a\":1}"}));
 }
 
-TEST_CASE("one note on standard error names the option, and standard output is as it was") {
+TEST_CASE("one note on standard error names the option, and standard output doesn't change") {
   const CliFixture f({.embedding = true});
   const std::string records = "{\"text\":\"good [MASK]\"}\n{\"text\":\"bad [MASK]\"}\n";
   const std::string file = f.file("in", records), other = f.file("other", records), out = f.path("o.npy");
@@ -115,7 +115,7 @@ TEST_CASE("one note on standard error names the option, and standard output is a
     }
     CHECK(notes == 1);
     CHECK(has(ran.err, "add --format jsonl"));
-    json_lines(ran.out);  // throws for what isn't
+    json_lines(ran.out);  // throws if a line isn't JSON
     std::vector<std::string> said = arguments;
     said.insert(said.end(), {"--format", "text"});
     CHECK_FALSE(has(run(said).err, "looks like"));
@@ -127,13 +127,13 @@ TEST_CASE("one note on standard error names the option, and standard output is a
   CHECK(run({"classify", f.model(), "-i", f.file("in.jsonl", records)}).err == "");
   CHECK(run({"classify", f.model(), "-"}, "good film\nbad film\n").err == "");
   CHECK(run({"classify", f.model(), "{\"text\":\"good\"}"}).err == "");
-  // Where JSON was said, plain text is pointed to the other way.
+  // If plain text is given with --format jsonl, the error names --format text.
   const Ran plain = run({"tokenize", f.model(), "--format", "jsonl"}, "good\n");
   CHECK(plain.code == 1);
   CHECK(has(plain.out, "for lines of plain text add --format text"));
 }
 
-TEST_CASE("records of several lines are pointed to one line each") {
+TEST_CASE("the error for a JSON record of several lines says how to write it in one line") {
   const CliFixture f;
   const Ran ran = run({"classify", f.model(), "-i", f.file("in.json", "{\n \"text\": \"good\"\n}\n")});
   CHECK(ran.code == 1);
@@ -162,10 +162,10 @@ TEST_CASE("invalid UTF-8 is counted and noted at the end") {
   for (int i = 0; i < 2000; ++i) many += "\xE4\n";
   CHECK(has(run({"classify", f.model(), "-"}, many).err, "in 2,000 of 2,000 records (line 1, 2, 3, 4, 5, ...), read"));
   CHECK(has(run({"classify", f.model(), "go\xE4", "good"}).err, "the command line: invalid UTF-8 in 1 of 2 records, "));
-  // An input that fails later has been read so far.
+  // Compressed input that breaks off after some records has exit code 1.
   const Ran cut = run({"classify", f.model(), "-"}, gzipped(text).substr(0, 30));
   CHECK(cut.code == 1);
-  // In JSON it is a bad record, which says so itself.
+  // In JSON, invalid UTF-8 makes a bad record, and the record's error says so.
   const Ran json_record = run({"classify", f.model(), "-", "--format", "jsonl"}, "{\"text\":\"\xFF\"}\n");
   CHECK(json_record.code == 1);
   CHECK(has(json_record.out, "invalid UTF-8 at byte 10"));

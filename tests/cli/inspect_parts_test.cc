@@ -1,4 +1,4 @@
-// What inspect says of the parts that a Linformer in fairseq's manner doesn't have.
+// Tests what `linformer inspect` says about parts that fairseq's Linformer doesn't have.
 #include <doctest/doctest.h>
 
 #include "base/description.h"
@@ -63,7 +63,7 @@ TEST_CASE("inspect: full attention is not called a projection") {
   CHECK(m.data["layers"][1]["row_mask"] == "excluded");
 }
 
-TEST_CASE("inspect: k that differs by layer and by head") {
+TEST_CASE("inspect: a k that differs by layer or by head is shown so") {
   writer::ModelBuilder builder = random_builder(shape_of(4));
   EncoderDescription& e = builder.description.encoder;
   const auto add = [&](uint32_t k) {
@@ -128,7 +128,7 @@ TEST_CASE("inspect: full attention in only some heads is described, and --plan r
   CHECK(ran.err.find("full attention in some of its heads only") != std::string::npos);
 }
 
-TEST_CASE("inspect: heads, token types, the text's vector and the mask") {
+TEST_CASE("inspect: heads, token types, the embedding and the mask token are described") {
   const CliFixture f({.more_heads = true, .token_types = true, .embedding = true});
   const std::string text = run({"inspect", f.model()}).out;
   for (const char* part :
@@ -150,7 +150,7 @@ TEST_CASE("inspect: heads, token types, the text's vector and the mask") {
   CHECK(run({"inspect", plain.model()}).out.find("not said (embed --pooling chooses)") != std::string::npos);
 }
 
-TEST_CASE("inspect: vectors") {
+TEST_CASE("inspect: a model that reads vectors is described without advice about texts") {
   const CliFixture f({.vectors = true});
   const std::string text = run({"inspect", f.model()}).out;
   CHECK(text.find("vectors of 16, with a learned row put before them") != std::string::npos);

@@ -1,4 +1,4 @@
-// inspect --plan: the lowered program, its totals and how alike layers are shown.
+// Tests `linformer inspect --plan`: the list of operations, its totals, and how equal layers are shown.
 #include <doctest/doctest.h>
 
 #include "inspect/op_text.h"
@@ -49,7 +49,7 @@ double flop_of(const json& plan, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("inspect --plan: the sum is the closed formula") {
+TEST_CASE("inspect --plan: the FLOP of each part and of all parts equal the closed formula") {
   const RandomModel shape = roberta_like();
   const Written m(shape);
   for (const int64_t tokens : {96, 40}) {
@@ -66,7 +66,7 @@ TEST_CASE("inspect --plan: the sum is the closed formula") {
     double bytes = 0, parts_flop = 0, parts_bytes = 0;
     for (const json& op : plan["ops"]) bytes += op["instead"].get<bool>() ? 0 : op["bytes"].get<double>();
     CHECK(plan["bytes"] == bytes);
-    // One row, where outputs read the first alone.
+    // If the outputs read only the first row, the last layer computes only that row.
     CHECK(plan["first_rows"]["flop"] == 2 * (2 * d * d + 2 * d * ffn + 2 * k * d));
     CHECK(plan["first_rows"]["flop"] == flop_of(plan, "first rows"));
     for (const json& part : plan["parts"]) {
@@ -78,7 +78,7 @@ TEST_CASE("inspect --plan: the sum is the closed formula") {
   }
 }
 
-TEST_CASE("inspect --plan: alike layers are shown once, and all are in the JSON") {
+TEST_CASE("inspect --plan: equal layers are shown once, and the JSON has all layers") {
   const Written m(roberta_like());
   const std::string text = m.text({"96"});
   CAPTURE(text);
@@ -93,8 +93,8 @@ TEST_CASE("inspect --plan: alike layers are shown once, and all are in the JSON"
     attends += has(line, "attend  ") ? 1 : 0;
     CHECK_FALSE(line.ends_with(' '));
   }
-  CHECK(attends == 2);  // a layer's, and of first rows
-  CHECK(has(text, "Where outputs read a text's first row alone, 'first rows' ("));
+  CHECK(attends == 2);  // one of a layer, and one of the first rows
+  CHECK(has(text, "If all outputs read only a text's first row, 'first rows' ("));
   int layers = 0, instead = 0;
   const json plan = m.data("96");
   for (const json& op : plan["ops"]) {
@@ -104,7 +104,7 @@ TEST_CASE("inspect --plan: alike layers are shown once, and all are in the JSON"
   CHECK(instead == 1);
 }
 
-TEST_CASE("inspect --plan: stages that run at once, and those of short texts") {
+TEST_CASE("inspect --plan: stages that run at the same time are marked, and short texts have their own stages") {
   RandomModel shape = roberta_like();
   shape.shared_key_value = false;
   const Written m(shape);
@@ -114,14 +114,14 @@ TEST_CASE("inspect --plan: stages that run at once, and those of short texts") {
   for (const json& op : plan["ops"]) joins = joins || op["joins"].get<bool>();
   CHECK(joins);
   const json shorter = m.data("2");
-  // No product makes compressed keys or values of it, in any of 12 layers.
+  // A short text has two products fewer in each of the 12 layers: its keys and values are not compressed.
   CHECK(shorter["ops"].size() + 2 * 12 == plan["ops"].size());
   for (const json& op : shorter["ops"]) CHECK_FALSE(op["condition"].get<std::string>().starts_with("n >="));
   CHECK(has(m.text({"2"}), "compressed scores"));
   CHECK(has(m.text({"2"}), "n < "));
 }
 
-TEST_CASE("inspect --plan: layers that differ") {
+TEST_CASE("inspect --plan: only layers that are equal are shown together") {
   RandomModel shape = roberta_like();
   shape.shared_layers = false;
   shape.layers = 4;
@@ -132,14 +132,14 @@ TEST_CASE("inspect --plan: layers that differ") {
   CHECK(has(mixed, "\n  layers 0 and 2 "));
   CHECK(has(mixed, "\n  layers 1 and 3 "));
   shape.kinds = {ProjectionKind::linear};
-  shape.pre_norm = true;  // no norm of a next layer behind the last one
+  shape.pre_norm = true;  // the last layer is not followed by the norm of a next layer
   const std::string pre = Written(shape).text();
   CAPTURE(pre);
   CHECK(has(pre, "as layer 0\n"));
   CHECK(has(pre, "layer 3 "));
 }
 
-TEST_CASE("inspect --plan: a decoder too") {
+TEST_CASE("inspect --plan: a decoder has a plan of its own") {
   RandomModel shape = roberta_like();
   shape.decoder = true;
   shape.key_sources = {KeySource::encoder_states};
@@ -153,8 +153,8 @@ TEST_CASE("inspect --plan: a decoder too") {
   CHECK(flop_of(all["decoder_plan"], "head 0") > 0);
 }
 
-TEST_CASE("inspect --plan: number of tokens") {
-  const CliFixture f;  // reads 12 tokens
+TEST_CASE("inspect --plan: the number of tokens may be given before or after the model") {
+  const CliFixture f;  // the model takes 12 tokens
   CHECK(has(run({"inspect", f.model(), "--plan"}).out, "A text of n = 12 tokens"));
   CHECK(has(run({"inspect", f.model(), "--plan", "5"}).out, "A text of n = 5 tokens"));
   CHECK(has(run({"inspect", "--plan", "5", f.model()}).out, "A text of n = 5 tokens"));
@@ -172,7 +172,7 @@ TEST_CASE("inspect --plan: number of tokens") {
   CHECK(has(none.err, "MODEL is required"));
 }
 
-TEST_CASE("operands of layers that are alike") {
+TEST_CASE("operands that differ only in the layer's number are joined, and ranges of layers are printed") {
   CHECK(common_operands("x[4, 8] * layers.1.fc1[8, 8]", "x[4, 8] * layers.2.fc1[8, 8]") ==
         "x[4, 8] * layers.*.fc1[8, 8]");
   CHECK(common_operands("layers.*.fc1", "layers.10.fc1") == "layers.*.fc1");

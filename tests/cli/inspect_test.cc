@@ -11,7 +11,7 @@ namespace linformer_test::inspect_test {
 
 using nlohmann::json;
 
-TEST_CASE("inspect: what the model is") {
+TEST_CASE("inspect: the parts of a model are described") {
   const CliFixture f;
   const Ran ran = run({"inspect", f.model()});
   CHECK(ran.code == 0);
@@ -38,7 +38,7 @@ TEST_CASE("inspect: what the model is") {
   CHECK(json::parse(run({"inspect", bare.model(), "--json"}).out)["tokenizer"].is_null());
 }
 
-TEST_CASE("inspect: --memory prints the plan that a session allocates") {
+TEST_CASE("inspect: --memory prints the memory that a session allocates") {
   const CliFixture f;
   const json memory = json::parse(
       run({"inspect", f.model(), "--json", "--memory", "8", "--batch", "3", "--threads", "2"}).out)["memory"];
@@ -84,7 +84,7 @@ TEST_CASE("inspect: JSON names the version of the library that multiplies") {
   }
 }
 
-TEST_CASE("inspect: bf16 that is forced where no kernel has it is the error of the commands that compute") {
+TEST_CASE("inspect: bf16 that no kernel supports is the same error as in the commands that compute") {
   const CliFixture f;
   const std::string sentence = "the options ask for bf16, and the avx2 kernels have no instruction for it";
   for (const char* option : {"--compute", "--attention-compute"}) {
@@ -98,7 +98,7 @@ TEST_CASE("inspect: bf16 that is forced where no kernel has it is the error of t
   }
 }
 
-TEST_CASE("inspect: what a file is computed in follows the options that a session takes") {
+TEST_CASE("inspect: the type that a file is computed in follows the options that a session takes") {
   const CliFixture f;
   for (const auto type : {linformer::ElementType::bf16, linformer::ElementType::int8}) {
     SentimentModel shape;
@@ -128,7 +128,7 @@ TEST_CASE("inspect: what a file is computed in follows the options that a sessio
       options.push_back("--json");
       const std::string said = json::parse(run(options).out)["precision"];
       CHECK(text.find("precision ") != std::string::npos);
-      CHECK(text.find(said + "\n") != std::string::npos);  // whole
+      CHECK(text.find(said + "\n") != std::string::npos);  // the whole line
       options.insert(options.end(), {"--memory", "8"});
       CHECK(json::parse(run(options).out)["memory"]["precision"] == said);
       return said;
@@ -146,7 +146,7 @@ TEST_CASE("inspect: what a file is computed in follows the options that a sessio
 }
 
 #ifdef LINFORMER_CONVERT
-TEST_CASE("inspect: a file whose first weights were spared is computed in what most of its weights have") {
+TEST_CASE("inspect: a file is computed in the type of most of its weights, not of its first ones") {
   const Folder folder;
   const std::string checkpoint = LINFORMER_TEST_DATA_DIR "/golden/fairseq/classifier/checkpoint.pt";
   const std::string model = folder.path("spared.lnfr");

@@ -20,7 +20,8 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 
 using Strings = std::vector<std::string>;
 
-// The elements, "ERROR" for a bad one, and at the end the sentence that stopped the reading.
+// Returns the elements, with "ERROR" for each bad one, and last the message of the error that stopped the reading, if
+// any.
 Strings elements_of(const std::string& content, size_t max_bytes = 1 << 20, std::vector<uint64_t>* lines = nullptr) {
   const Folder folder;
   ByteSource source(folder.file("input", content));
@@ -66,7 +67,7 @@ json random_value(std::mt19937* random, int depth) {
 
 }  // namespace
 
-TEST_CASE("array: elements as they are written") {
+TEST_CASE("array: elements are returned as they are written") {
   CHECK(elements_of("[]") == Strings{});
   CHECK(elements_of("[ \n ] \n") == Strings{});
   CHECK(elements_of("[1]") == Strings{"1"});
@@ -79,7 +80,7 @@ TEST_CASE("array: elements as they are written") {
   CHECK(elements_of("[\"" + std::string(100, 'x') + "\",2]", 50) == Strings{"ERROR", "2"});
 }
 
-TEST_CASE("array: an end that is missing or not the end") {
+TEST_CASE("array: a missing end and content after the end are errors") {
   CHECK(has(elements_of("[").at(0), "input:1: the JSON array has no end"));
   CHECK(has(elements_of("[1,\n").at(1), "input:2: the JSON array has no end"));
   CHECK(has(elements_of("[{\"a\":").at(0), "no end"));
@@ -88,7 +89,7 @@ TEST_CASE("array: an end that is missing or not the end") {
   CHECK(has(elements_of("[1]\n[2]\n").at(1), "input:2: more follows the JSON array"));
 }
 
-TEST_CASE("array: any array is split as a parser reads it, and cut ones end in an error") {
+TEST_CASE("array: random arrays are split as a JSON parser reads them, and cut ones end in an error") {
   std::mt19937 random(11);
   for (int round = 0; round < 500; ++round) {
     json array = json::array();
@@ -103,7 +104,7 @@ TEST_CASE("array: any array is split as a parser reads it, and cut ones end in a
   }
 }
 
-TEST_CASE("a JSON array of records is read as its lines would be") {
+TEST_CASE("a JSON array of records has the same answers as the records in lines") {
   const CliFixture f;
   const Strings records = {"{\"text\":\"good\",\"k\":\"a\"}", "{\"text\":\"bad\",\"k\":\"b\"}", "{\"k\":\"c\"}", "5"};
   const std::string lines = records[0] + "\n" + records[1] + "\n" + records[2] + "\n" + records[3] + "\n";
@@ -139,7 +140,7 @@ TEST_CASE("a JSON array of records is read as its lines would be") {
   CHECK(has(ask("[" + records[0] + "]\n" + records[1] + "\n", "in.json").err, "more follows the JSON array"));
 }
 
-TEST_CASE("a JSON array is answered as it comes, in the memory of one element") {
+TEST_CASE("a JSON array is answered while it arrives, in the memory of one element") {
   const CliFixture f;
   Conversation talk({"classify", f.model(), "-", "--format", "jsonl", "--json", "--threads", "1"});
   CHECK(talk.write("[\n"));

@@ -1,4 +1,4 @@
-// Answers in files and formats of the user's choice, beside the user's own fields.
+// Tests -o, --output-format and --keep: the file and the format of the answers, and the input fields that they repeat.
 #include <doctest/doctest.h>
 
 #include "answers/columns.h"
@@ -45,13 +45,13 @@ TEST_CASE("members of a JSON object are kept as they are written, in one line") 
   named.names = std::make_shared<const Lines>(Lines{"z"});
   CHECK(linformer::cli::read_members(line, &named) == "no field 'z' for --keep (fields: a, b, c, e, f)");
   OwnFields twice;
-  CHECK(linformer::cli::read_all_members("{\"a\":1,\"a\":2}", &twice) == "field 'a' twice");
+  CHECK(linformer::cli::read_all_members("{\"a\":1,\"a\":2}", &twice) == "field 'a' occurs twice");
   OwnFields none;
   CHECK(linformer::cli::read_all_members("{}", &none) == "");
   CHECK(none.values.empty());
 }
 
-TEST_CASE("classify --keep: the user's columns come before ours, with a header") {
+TEST_CASE("classify --keep: kept columns come before the answer's columns, with a header") {
   const CliFixture f;
   const std::string csv = f.file("t.csv", "key,text,label\n1,\"good,\n\"\"film\"\"\",x\n2,bad\n3,bad film,\n"),
                     out = f.path("out.csv");
@@ -63,9 +63,9 @@ TEST_CASE("classify --keep: the user's columns come before ours, with a header")
   CHECK(
       written.starts_with("key,text,label,id,linformer_label,probability,tokens,total_tokens,error\n"
                           "1,\"good,\n\"\"film\"\"\",x,1,pos,0."));
-  CHECK(has(written, "\n,,,2,,,,,\"" + csv + ":4: 2 fields, the first row has 3\"\n"));
+  CHECK(has(written, "\n,,,2,,,,,\"" + csv + ":4: 2 fields in the row, and the first row has 3\"\n"));
   CHECK(has(written, "\n3,bad film,,3,neg,0."));
-  // The order is that of --keep, in standard output too, and in TSV by itself.
+  // Kept columns have the order of --keep. On standard output the format is TSV without an option.
   const Ran tsv = run({"classify", f.model(), "-i", csv, "--keep", "label,key", "--limit", "1"});
   CHECK(tsv.code == 0);
   CHECK(
@@ -95,7 +95,7 @@ TEST_CASE("classify --keep: fields of JSON lines come back as they are written")
   CHECK(has(columns.err, "--keep all: each record of JSON lines may have other fields"));
 }
 
-TEST_CASE("--keep: a name that isn't there lists the names, and every file has the first one's columns") {
+TEST_CASE("--keep: the error for an unknown name lists the names, and every file must have the first file's columns") {
   const CliFixture f;
   const std::string csv = f.file("t.csv", "key,text\n1,good\n"), other = f.file("u.csv", "text,more\nbad,2\n"),
                     twice = f.file("v.csv", "a,text,a\n1,good,2\n"), out = f.path("out.csv");
@@ -161,7 +161,7 @@ TEST_CASE("-o: the ending chooses the format, and --output-format overrides it")
   }
 }
 
-TEST_CASE("-o leaves the old file where the input fails") {
+TEST_CASE("-o leaves the old file as it is if the input fails") {
   const CliFixture f;
   const std::string file = f.file("t.csv", "text\ngood\n"), bad = f.file("b.csv", "x\ngood\n"),
                     out = f.file("out.csv", "old");
@@ -174,7 +174,7 @@ TEST_CASE("-o leaves the old file where the input fails") {
   CHECK(read_file(out).starts_with("id,label"));
 }
 
-TEST_CASE("columns of heads that give several labels or numbers") {
+TEST_CASE("heads that give several labels or numbers have columns of their own") {
   const CliFixture several({.kind = linformer::HeadKind::multi_label}), numbers({.numbers = true});
   const Ran labels = run({"classify", several.model(), "good", "--threshold", "0", "--output-format", "csv"});
   CHECK(labels.out.starts_with("id,labels,probabilities,tokens,total_tokens,error\n1,\"pos,"));
@@ -185,7 +185,7 @@ TEST_CASE("columns of heads that give several labels or numbers") {
   CHECK(values.out.starts_with("id\tvalue_up\tvalue_down\ttokens\t"));
 }
 
-TEST_CASE("--eval --records with -o: answers in the file, the evaluation on standard output") {
+TEST_CASE("--eval --records with -o writes the answers to the file and the evaluation to standard output") {
   const CliFixture f;
   const std::string file = f.file("t.csv", "text,y\ngood,pos\nbad,pos\n"), out = f.path("out.csv");
   const Ran ran = run({"classify", f.model(), "-i", file, "--eval", "y", "--records", "--keep", "y", "-o", out});
@@ -195,7 +195,7 @@ TEST_CASE("--eval --records with -o: answers in the file, the evaluation on stan
   CHECK(run({"classify", f.model(), "-i", file, "--eval", "y", "--records", "--output-format", "csv"}).code == 2);
 }
 
-TEST_CASE("embed, fill-mask and tokenize: formats and the user's own fields") {
+TEST_CASE("embed, fill-mask and tokenize have output formats and keep input fields") {
   const CliFixture f({.embedding = true});
   const std::string file = f.file("t.csv", "key,text\na,good\n\"b,c\",bad film\n"), out = f.path("v.csv");
   CHECK(run({"embed", f.model(), "-i", file, "--keep", "key", "-o", out}).code == 0);
@@ -217,7 +217,7 @@ TEST_CASE("embed, fill-mask and tokenize: formats and the user's own fields") {
   CHECK(has(tokens.err, "end its name in .jsonl"));
 }
 
-TEST_CASE("--quiet says nothing but errors, and --verbose says each of them") {
+TEST_CASE("--quiet prints only errors, and --verbose prints every error") {
   const CliFixture f;
   std::string content;
   for (int i = 0; i < 30; ++i) content += "{\n";

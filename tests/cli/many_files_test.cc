@@ -1,4 +1,4 @@
-// Inputs of several files, of whole files and of the first records only.
+// Tests inputs of several files, --whole-files, lines of fastText, and --limit.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -16,7 +16,6 @@ namespace {
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-// The ids of the answers.
 std::vector<json> ids(const Ran& ran) {
   std::vector<json> ids;
   for (const json& line : json_lines(ran.out)) ids.push_back(line["id"]);
@@ -31,7 +30,7 @@ std::vector<std::string> labels(const Ran& ran) {
 
 }  // namespace
 
-TEST_CASE("one -i takes any number of files, and their records are numbered through") {
+TEST_CASE("one -i takes any number of files, and their records are numbered consecutively") {
   const CliFixture f;
   const std::string one = f.file("one.txt", "good\nbad\n"), two = f.file("two.csv", "text\nbad\n"),
                     three = f.file("three.jsonl", "{\"text\":\"good\"}\n{\"text\":1}\n");
@@ -42,14 +41,14 @@ TEST_CASE("one -i takes any number of files, and their records are numbered thro
   CHECK(has(json_lines(ran.out)[5]["error"], three + ":2: "));
   CHECK(run({"classify", f.model(), "-i", one, two, "--json"}).out ==
         run({"classify", f.model(), "-i", one, "-i", two, "--json"}).out);
-  // Every command that reads texts.
+  // Every command that reads texts takes several files.
   const CliFixture embedding({.embedding = true});
   CHECK(json_lines(run({"embed", embedding.model(), "-i", one, two, "--json"}).out).size() == 3);
   CHECK(json_lines(run({"tokenize", f.model(), "-i", one, two}).out).size() == 3);
   CHECK(json_lines(run({"compare", f.model(), f.model(), "-i", one, two, "--json"}).out)[0]["records"] == 3);
 }
 
-TEST_CASE("what follows -i is a file, and help and errors say so") {
+TEST_CASE("every argument after -i is a file, and help and errors say so") {
   const CliFixture f;
   const std::string one = f.file("one.txt", "good\n");
   const Ran text = run({"classify", f.model(), "-i", one, "no such text"});
@@ -58,7 +57,7 @@ TEST_CASE("what follows -i is a file, and help and errors say so") {
   CHECK(has(text.err, "no such text: No such file"));
   const Ran model = run({"classify", "-i", one, f.model(), "--json"});
   CHECK(model.code == 2);
-  CHECK(has(model.err, "MODEL is required; it stands before -i"));
+  CHECK(has(model.err, "MODEL is required; give it before -i"));
   CHECK(has(run({"classify", "--help-all"}).out, "before -i"));
 }
 
@@ -87,7 +86,7 @@ TEST_CASE("--whole-files makes each file one text that is named by its file") {
   CHECK(labels(ran)[2] == "pos");
   const std::vector<json> lines = json_lines(run({"tokenize", f.model(), "--whole-files", "-i", one}).out);
   CHECK(lines.at(0)["ids"] == json({2, 6, 6, 3}));
-  // A table shows the end of a long path, where the files' own names are.
+  // A table shows the end of a long path, because the end names the file.
   const Ran table = run({"classify", f.model(), "--whole-files", "--table", "-i", one, two});
   CHECK(has(table.out, "/one.txt "));
   CHECK(has(table.out, "/two.csv "));
@@ -97,7 +96,7 @@ TEST_CASE("--whole-files makes each file one text that is named by its file") {
   CHECK(labels(piped) == std::vector<std::string>{"neg"});
 }
 
-TEST_CASE("--whole-files: a file that is no text or too long is a bad record, and the others are answered") {
+TEST_CASE("--whole-files: a file that isn't text or is too long is a bad record, and the other files are answered") {
   const CliFixture f;
   const std::string image = f.file("a.png", std::string("\x89PNG\r\n\x1A\n\0\0", 10)),
                     big = f.file("big.txt", std::string(2000, 'x')), good = f.file("good.txt", "good"),
@@ -111,7 +110,7 @@ TEST_CASE("--whole-files: a file that is no text or too long is a bad record, an
   CHECK(has(json_lines(ran.out)[1]["error"], "longer than 1000 bytes; raise --max-line-bytes"));
 }
 
-TEST_CASE("--whole-files goes with files and without fields") {
+TEST_CASE("--whole-files is refused with texts on the command line and with fields") {
   const CliFixture f;
   const std::string file = f.file("t.jsonl", "{}");
   for (const std::vector<std::string>& more : std::vector<std::vector<std::string>>{
@@ -125,7 +124,7 @@ TEST_CASE("--whole-files goes with files and without fields") {
   }
 }
 
-TEST_CASE("lines of fastText lose their labels, or are evaluated by them") {
+TEST_CASE("labels of fastText's lines are removed from the texts, and --eval label compares with them") {
   const CliFixture f;
   const std::string lines = "__label__pos good film\n__label__neg __label__pos  bad\n\tfilm bad bad\n__label__ good\n";
   const Ran ran = run({"classify", f.model(), "-", "--format", "fasttext", "--json"}, lines);
@@ -147,7 +146,7 @@ TEST_CASE("lines of fastText lose their labels, or are evaluated by them") {
   CHECK(json_lines(bad.out)[2]["truth"] == "pos");
 }
 
-TEST_CASE("labels of fastText are a list for a head that gives several") {
+TEST_CASE("labels of fastText's lines are a list for a head that gives several labels") {
   const CliFixture f({.kind = linformer::HeadKind::multi_label});
   const Ran ran = run({"classify", f.model(), "-", "--format", "fasttext", "--eval", "label", "--records", "--json"},
                       "__label__pos __label__neu good\nbad\n");
@@ -156,7 +155,7 @@ TEST_CASE("labels of fastText are a list for a head that gives several") {
   CHECK(json_lines(ran.out)[1]["truth"] == json::array());
 }
 
-TEST_CASE("a plain text file whose first line begins with a label is read as fastText's, and that is said") {
+TEST_CASE("a plain text file whose first line begins with a label is read as fastText's, and a note says so") {
   const CliFixture f;
   const std::string file = f.file("train.txt", "__label__neg good film\nbad\n");
   const Ran ran = run({"classify", f.model(), "-i", file, file, "--json"});

@@ -1,4 +1,4 @@
-// The commands that a model is for, as `inspect` and the converter's report name them, work as they are named.
+// Tests that the commands which `inspect` and the converter's report suggest for a model work as they are printed.
 #include "input_files/model_uses.h"
 
 #include <doctest/doctest.h>
@@ -16,7 +16,7 @@ std::vector<std::string> commands_of(const CliFixture& f) {
   std::vector<std::string> commands;
   for (const ModelUse& use : linformer::files::uses_of(**linformer::Model::load(f.model().c_str()))) {
     commands.push_back(use.command);
-    // What the shell would make of the line, without `linformer`.
+    // Splits the line into arguments as the shell does, without `linformer`.
     const std::string line = linformer::files::command_line(use, f.model());
     std::vector<std::string> arguments(1);
     bool quoted = false;
@@ -39,13 +39,13 @@ using Names = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("what a model is for: each command that is named takes the model") {
+TEST_CASE("what a model is for: each suggested command takes the model") {
   CHECK(commands_of(CliFixture()) == Names{"classify", "fill-mask"});
   CHECK(commands_of(CliFixture({.heads = false, .embedding = true})) == Names{"embed", "fill-mask"});
   CHECK(commands_of(CliFixture({.token_heads = true})) == Names{"classify", "tag", "answer", "fill-mask"});
 }
 
-TEST_CASE("what a model is for: heads with one score and those that compare two texts order documents") {
+TEST_CASE("what a model is for: rerank is suggested for heads with one score and heads that compare two texts") {
   CHECK(commands_of(CliFixture({.numbers = true})) == Names{"classify", "rerank", "fill-mask"});
   CHECK(commands_of(CliFixture({.more_heads = true})) == Names{"classify", "rerank", "tag", "fill-mask"});
   const CliFixture f({.numbers = true});

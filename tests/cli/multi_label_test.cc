@@ -1,4 +1,4 @@
-// --eval of heads that give several labels to a text.
+// Tests --eval for heads that give several labels to a text.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -23,7 +23,7 @@ void check_scores(const MultiLabelEvaluation::Scores& scores, double precision, 
 
 using Classes = std::vector<size_t>;
 
-// What `read_true_labels` makes of a string, or of an array; an error in brackets.
+// Returns the classes that `read_true_labels` reads from the record, or its error in parentheses.
 std::string read(const std::vector<std::string>& labels, const Record& record, const std::string& separator = ",") {
   Classes classes;
   if (const std::string error = read_true_labels(LabelNames(labels), record, separator, &classes); !error.empty()) {
@@ -44,8 +44,8 @@ std::string read_entries(const std::vector<std::string>& labels, const std::vect
 
 }  // namespace
 
-// All numbers are scikit-learn 1.9's: classification_report, accuracy_score, hamming_loss and
-// multilabel_confusion_matrix with zero_division 0. d is predicted but never true; e is neither.
+// All numbers come from scikit-learn 1.9: classification_report, accuracy_score, hamming_loss and
+// multilabel_confusion_matrix with zero_division 0. d is predicted but never true; e is neither predicted nor true.
 TEST_CASE("several labels: the numbers are scikit-learn's") {
   MultiLabelEvaluation evaluation({"a", "b", "c", "d", "e"}, 0.5);
   const std::vector<std::pair<Classes, Classes>> records = {
@@ -55,7 +55,7 @@ TEST_CASE("several labels: the numbers are scikit-learn's") {
   check_scores(evaluation.scores(0), 0.75, 1, 0.8571428571428571);
   check_scores(evaluation.scores(1), 1, 0.5, 0.6666666666666666);
   check_scores(evaluation.scores(2), 1, 0.6666666666666666, 0.8);
-  // What scikit-learn sets to 0 with a warning is no number here; in the means it is 0.
+  // A score that scikit-learn sets to 0 with a warning is NaN here. In the means it counts as 0.
   CHECK(evaluation.scores(3).precision == 0);
   CHECK(std::isnan(evaluation.scores(3).recall));
   CHECK(evaluation.scores(3).f1 == 0);
@@ -94,7 +94,7 @@ TEST_CASE("several labels: the numbers are scikit-learn's") {
   }
 }
 
-TEST_CASE("several labels: nothing evaluated, and nothing ever true, is no number") {
+TEST_CASE("several labels: scores are NaN if nothing was evaluated or no label is ever true") {
   MultiLabelEvaluation evaluation({"a", "b"}, 0.5);
   for (const MultiLabelEvaluation::Scores& scores :
        {evaluation.micro(), evaluation.macro(), evaluation.weighted(), evaluation.samples()}) {
@@ -110,7 +110,7 @@ TEST_CASE("several labels: nothing evaluated, and nothing ever true, is no numbe
   CHECK(std::isnan(evaluation.weighted().recall));
 }
 
-TEST_CASE("several labels: names, or else indices, from an array or with a separator between") {
+TEST_CASE("several labels: true labels are names, or else indices, in an array or with separators") {
   const std::vector<std::string> labels = {"a", "b", "c d", "a,b", "0"};
   CHECK(read(labels, "b") == "[1]");
   CHECK(read(labels, "c d,a") == "[0,2]");
@@ -130,16 +130,16 @@ TEST_CASE("several labels: names, or else indices, from an array or with a separ
   CHECK(read(labels, "a,what").find("label 'what' is not one of this model's") != std::string::npos);
   CHECK(read(labels, "a|b").find("'a|b'") != std::string::npos);
   CHECK(read(labels, "a|b").find("--label-separator") != std::string::npos);
-  CHECK(read(labels, "a,,b").find("empty") != std::string::npos);
-  CHECK(read(labels, "a,").find("empty") != std::string::npos);
-  CHECK(read(labels, "b,1").find("label 'b' twice") != std::string::npos);
+  CHECK(read(labels, "a,,b").find("is missing") != std::string::npos);
+  CHECK(read(labels, "a,").find("is missing") != std::string::npos);
+  CHECK(read(labels, "b,1").find("label 'b' occurs twice") != std::string::npos);
   CHECK(read_entries(labels, {""}).find("label ''") != std::string::npos);
   CHECK(read_entries(labels, {"what"}).find("--label-separator") == std::string::npos);
-  // A column of zeros and ones for each label is no list of indices.
+  // An array with a 0 or a 1 for each label is refused, because it isn't a list of indices.
   CHECK(read_entries({"x", "y", "z"}, {"0", "1", "0"}).find("indices") != std::string::npos);
 }
 
-TEST_CASE("JSON records: arrays of labels") {
+TEST_CASE("JSON records: arrays of labels are read for heads that give several labels") {
   const Folder folder;
   const auto read_line = [&](const std::string& value, size_t max_labels) {
     ByteSource source(folder.file("in.jsonl", "{\"text\":\"t\",\"y\":" + value + ",\"z\":[\"no\",{\"y\":1}]}\n"));
@@ -171,7 +171,7 @@ TEST_CASE("JSON records: arrays of labels") {
   CHECK(read_line("[\"a\"]", 0).error.find("field 'y' is a list; give a label") != std::string::npos);
 }
 
-TEST_CASE("classify --eval with several labels, against scikit-learn") {
+TEST_CASE("classify --eval with several labels gives scikit-learn's numbers") {
   const CliFixture f(
       {.kind = linformer::HeadKind::multi_label});  // neu has sigmoid(0.05) = 0.51 always; good: pos, bad: neg
   const std::string jsonl = f.file("e.jsonl",
@@ -199,10 +199,10 @@ TEST_CASE("classify --eval with several labels, against scikit-learn") {
   near(evaluation["samples"]["f1"], 0.6333333333333333);
   CHECK(evaluation["labels"][2]["confusion"] == json::parse("[[1,1],[1,2]]"));
   CHECK(ran.err.find("label 'what' is not one of this model's") != std::string::npos);
-  CHECK(ran.err.find("label 'neg' twice") != std::string::npos);
+  CHECK(ran.err.find("label 'neg' occurs twice") != std::string::npos);
   CHECK(ran.err.find("no field 'y'") != std::string::npos);
 
-  // The same records as columns.
+  // The same records give the same numbers from a table.
   const std::string rows =
       "text\ty\ngood\tpos\ngood film\t2, neu\nbad\tneg,neu\ngood\t\nbad film\tneg,pos\ngood\tpos,what\n";
   const Ran tsv = run({"classify", f.model(), "-i", f.file("e.tsv", rows), "--eval", "y", "--json"});
@@ -218,7 +218,7 @@ TEST_CASE("classify --eval with several labels, against scikit-learn") {
   CHECK(unsplit.code == 1);
   CHECK(unsplit.err.find("'2|neu'") != std::string::npos);
 
-  // Above 0.51: no neu.
+  // At a threshold above 0.51, neu is not predicted.
   const Ran higher = run({"classify", f.model(), "-i", jsonl, "--eval", "y", "--threshold", "0.6", "--json"});
   const json without = json_lines(higher.out).at(0)["evaluation"];
   CHECK(without["threshold"] == 0.6);
@@ -233,7 +233,7 @@ TEST_CASE("classify --eval with several labels, against scikit-learn") {
   CHECK(text.out.find("micro average        0.6000  0.8571  0.7059        7") != std::string::npos);
 }
 
-TEST_CASE("classify --eval --records with several labels, and usage") {
+TEST_CASE("classify --eval --records prints true and predicted labels, and wrong options are refused") {
   const CliFixture f({.kind = linformer::HeadKind::multi_label}), one;
   const std::string file = f.file("e.jsonl",
                                   "{\"text\":\"good\",\"y\":[\"pos\",\"neg\"]}\n{\"text\":\"bad\",\"y\":[]}\n"
@@ -248,7 +248,7 @@ TEST_CASE("classify --eval --records with several labels, and usage") {
   CHECK(lines[2].contains("error"));
   CHECK(lines[3]["evaluation"]["records"] == 2);
   CHECK(run({"classify", f.model(), "-i", file, "--eval", "y", "--fail-fast"}).code == 1);
-  // A head that gives one label: still one, and no separator.
+  // A head that gives one label takes one true label, and no separator.
   CHECK(run({"classify", one.model(), "-i", file, "--eval", "y"}).code == 1);
   CHECK(run({"classify", one.model(), "-i", file, "--eval", "y", "--label-separator", ";"}).code == 2);
   CHECK(run({"classify", f.model(), "good", "--label-separator", ";"}).code == 2);

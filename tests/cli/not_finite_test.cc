@@ -1,4 +1,5 @@
-// A model whose output for one of the texts is not finite: every command names that record and answers the others.
+// Tests a model whose output for one of the texts is not finite. Every command must name that record and answer the
+// others.
 #include <doctest/doctest.h>
 
 #include <algorithm>

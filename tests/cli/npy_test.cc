@@ -41,7 +41,7 @@ const std::vector<int64_t> values = {1, -2, 3, 4, 5, INT64_MAX};
 
 }  // namespace
 
-TEST_CASE("npy: int64 and int32, each format version") {
+TEST_CASE("npy: int64 and int32 are read in each format version") {
   const std::vector<std::vector<int64_t>> expected = {{1, -2, 3}, {4, 5, INT64_MAX}};
   for (const int version : {1, 2, 3}) CHECK(read(npy(header, bytes_of(values), version)) == expected);
   CHECK(read(npy("{\"shape\":(2,1),\"fortran_order\":False,\"descr\":\"<i4\"}", bytes_of<int32_t>({7, -8}))) ==
@@ -49,7 +49,7 @@ TEST_CASE("npy: int64 and int32, each format version") {
   CHECK(read(npy("{'descr': '<i8', 'fortran_order': False, 'shape': (0, 3), }", "")).empty());
 }
 
-TEST_CASE("npy: a row longer than the copy buffer") {
+TEST_CASE("npy: a row longer than the copy buffer is read") {
   std::vector<int64_t> wide(3000);
   for (size_t i = 0; i < wide.size(); ++i) wide[i] = static_cast<int64_t>(i);
   const auto rows = read(npy("{'descr': '<i8', 'fortran_order': False, 'shape': (1, 3000), }", bytes_of(wide)));
@@ -85,7 +85,7 @@ TEST_CASE("npy: hostile headers are errors") {
   CHECK_THROWS_AS(read(npy(header + std::string(70000, ' '), data, 2)), DataError);
 }
 
-TEST_CASE("npy: cut at every byte, and with bytes left over") {
+TEST_CASE("npy: a file that is cut at any byte or has bytes left over is refused") {
   const std::string file = npy(header, bytes_of(values));
   for (size_t size = 0; size < file.size(); ++size) {
     CAPTURE(size);
@@ -113,7 +113,7 @@ TEST_CASE("npy: every bit flipped gives an error or an array of the same size") 
   MESSAGE("flipped npy headers: " << errors << " errors, " << arrays << " arrays");
 }
 
-TEST_CASE("npy: the written header has one length for each number of dimensions") {
+TEST_CASE("npy: the length of the written header depends only on the number of dimensions") {
   const int64_t small[] = {0, 0, 1}, large[] = {INT64_MAX, INT64_MAX, INT64_MAX};
   const std::string a = npy_float_header(small), b = npy_float_header(large);
   CHECK(a.size() == 128);

@@ -1,4 +1,4 @@
-// Heads that give numbers: scores and regression, what is printed and how it is evaluated.
+// Tests heads that give numbers, which are scores or regression: what is printed and how it is evaluated.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -23,7 +23,7 @@ struct Fixture : CliFixture {
     rest.insert(rest.begin(), {"classify", model(), "--head", head});
     return run(rest);
   }
-  // The one output of "relevance", which the other heads follow.
+  // Returns the score of the head "relevance", from which the expected outputs of the other heads follow.
   double relevance(const std::string& text) const {
     return json_lines(classify("relevance", {text, "--json"}).out).at(0)["score"];
   }
@@ -35,7 +35,7 @@ void near(const json& value, double expected) { CHECK(value.get<double>() == doc
 
 }  // namespace
 
-TEST_CASE("classify: a score is a number, through its activation or as it is") {
+TEST_CASE("classify: a score is a number, with its activation or as it is") {
   const Fixture f;
   const double good = f.relevance("good"), bad = f.relevance("bad");
   CHECK(good > 0.5);
@@ -47,7 +47,7 @@ TEST_CASE("classify: a score is a number, through its activation or as it is") {
   near(lines.at(1)["score"], sigmoid(bad));
   for (const char* key : {"label", "probability", "scores", "values"}) CHECK_FALSE(lines[0].contains(key));
 
-  // As many digits as a float needs, in small units too.
+  // Text output and tables print as many digits as a float needs.
   const auto plain = lines_of(f.classify("relevance", {"good", "bad"}).out);
   REQUIRE(plain.size() == 2);
   CHECK(plain[0] == "1\tscore\t" + shortest_text(static_cast<float>(good)) + "\t");
@@ -74,7 +74,7 @@ TEST_CASE("classify: regression gives all values as they are") {
   CHECK(lines[1] == "1\tdown\t" + shortest_text(static_cast<float>(-good)) + "\t");
 }
 
-TEST_CASE("classify: heads of every kind in one run, windows, and logits") {
+TEST_CASE("classify: heads of every kind answer in one run, with windows and with logits") {
   const Fixture f;
   const Ran ran = run({"classify", f.model(), "good", "--head", "sentiment,squashed,mood", "--json"});
   const json heads = json_lines(ran.out).at(0)["heads"];
@@ -88,7 +88,7 @@ TEST_CASE("classify: heads of every kind in one run, windows, and logits") {
   const auto table = lines_of(run({"classify", f.model(), "good", "--head", "sentiment,mood", "--table"}).out);
   CHECK(table.at(0).find("value") != std::string::npos);
 
-  // The mean over the windows.
+  // The score of a long text is the mean over its windows.
   const std::string text = "good good good good good good good good good film film film film film";
   const json windows =
       json_lines(f.classify("relevance", {text, "--on-long", "window", "--overlap", "0", "--json"}).out).at(0);
@@ -99,7 +99,7 @@ TEST_CASE("classify: heads of every kind in one run, windows, and logits") {
   CHECK(logits.values[0] == doctest::Approx(f.relevance("good")));
 }
 
-TEST_CASE("classify: a score of two texts, apart and together") {
+TEST_CASE("classify: a pair gets a score from a head that compares two sequences and from one that reads both as one") {
   const Fixture f;
   const Ran apart = f.classify("better_by", {"good", "bad", "--pair-text", "bad", "--pair-text", "good", "--json"});
   CHECK(apart.code == 0);
@@ -114,7 +114,7 @@ TEST_CASE("classify: a score of two texts, apart and together") {
   near(json_lines(together.out).at(0)["evaluation"]["spearman"], 1);
 }
 
-TEST_CASE("classify: options about labels are refused where there are none") {
+TEST_CASE("classify: options about labels are refused if no head has labels") {
   const Fixture f;
   for (const std::vector<std::string>& more : {std::vector<std::string>{"--top-k", "2"}, {"--threshold", "0.5"}}) {
     for (const char* head : {"relevance", "mood", "relevance,mood"}) {
@@ -126,14 +126,14 @@ TEST_CASE("classify: options about labels are refused where there are none") {
       CHECK(ran.err.find(more[0] + " chooses among labels") != std::string::npos);
     }
   }
-  // Where one of the heads has labels they are about those.
+  // If one of the heads has labels, the options apply to it.
   CHECK(f.classify("sentiment,mood", {"good", "--top-k", "2"}).code == 0);
   const std::string file = f.file("e.jsonl", "{\"text\":\"good\",\"y\":1}\n");
   CHECK(f.classify("relevance", {"-i", file, "--eval", "y", "--label-separator", ";"}).code == 2);
 }
 
 // The numbers were worked out in Python from the definitions.
-TEST_CASE("numbers: MSE, MAE and both correlations, with ties") {
+TEST_CASE("numbers: MSE, MAE and both correlations equal their definitions, with ties") {
   NumberEvaluation evaluation({"score"});
   const std::vector<double> truth = {0, 1, 2.5, 2.5, 4, -3};
   const std::vector<float> predicted = {0.5f, 1, 2, 4, 4, 1};
@@ -164,7 +164,7 @@ TEST_CASE("numbers: MSE, MAE and both correlations, with ties") {
   CHECK(two.text().find("output") != std::string::npos);
 }
 
-TEST_CASE("numbers: nothing compared, and a side that never changes, are no numbers") {
+TEST_CASE("numbers: scores are NaN if nothing was compared, and correlations are NaN if one side is constant") {
   NumberEvaluation evaluation({"score"});
   CHECK(std::isnan(evaluation.mean().mse));
   CHECK(evaluation.json()["pearson"].is_null());
@@ -176,7 +176,7 @@ TEST_CASE("numbers: nothing compared, and a side that never changes, are no numb
   CHECK(std::isnan(evaluation.mean().spearman));
 }
 
-TEST_CASE("numbers: true ones from strings and arrays") {
+TEST_CASE("numbers: true numbers are read from strings and arrays") {
   const auto read = [](size_t count, const std::string& text) {
     Record record;
     record.label = text;
@@ -197,7 +197,7 @@ TEST_CASE("numbers: true ones from strings and arrays") {
   CHECK(read(2, "1;2").find("--label-separator") != std::string::npos);
 }
 
-TEST_CASE("classify --eval of scores and values, from every format") {
+TEST_CASE("classify --eval evaluates scores and values from every format") {
   const Fixture f;
   const double good = f.relevance("good"), bad = f.relevance("bad");
   const std::string jsonl =
@@ -232,7 +232,7 @@ TEST_CASE("classify --eval of scores and values, from every format") {
   CHECK(json_lines(one.out).at(0)["truth"] == 1.5);
 }
 
-TEST_CASE("classify --eval: a field of another kind is named, and 1.0 is the index 1") {
+TEST_CASE("classify --eval: the error names a field of the wrong kind, and 1.0 is the index 1") {
   const Fixture f;
   const auto error = [&](const std::string& head, const std::string& value) {
     const std::string file = f.file("e.jsonl", "{\"text\":\"good\",\"y\":" + value + "}\n");
@@ -249,8 +249,8 @@ TEST_CASE("classify --eval: a field of another kind is named, and 1.0 is the ind
   says("sentiment", "null", ": field 'y' is null; give a label");
   says("sentiment", "[1]", ": field 'y' is a list; give a label");
   says("sentiment", "{\"a\":[1]}", ": field 'y' is an object; give a label");
-  says("sentiment", "true", "label 'true' is not one of this model's: neg, neu, pos; or 0 to 2");
-  says("sentiment", "1.5", "label '1.5' is not one of this model's: neg, neu, pos; or 0 to 2");
+  says("sentiment", "true", "label 'true' is not one of this model's labels: neg, neu, pos; or an index from 0 to 2");
+  says("sentiment", "1.5", "label '1.5' is not one of this model's labels: neg, neu, pos; or an index from 0 to 2");
   for (const char* one : {"1", "1.0", "1e0", "\"1.0\""}) says("sentiment", one, "true: \"neu\"");
   says("relevance", "null", ": field 'y' is null; give a number");
   says("relevance", "[1]", ": field 'y' is a list; give a number");
@@ -281,7 +281,7 @@ TEST_CASE("inspect shows the kind of each head") {
   CHECK(heads[4]["kind"] == "regression");
 }
 
-TEST_CASE("encode --what logits without a head points to what the model has") {
+TEST_CASE("the error of encode --what logits without a head names an output that the model has") {
   const CliFixture with({.heads = false});
   const Ran ran = run({"encode", with.model(), "good", "--what", "logits", "-o", with.path("l.npy")});
   CHECK(ran.code == 1);

@@ -1,4 +1,5 @@
-// Pairs with more tokens than the model takes: one text is read by windows and the other is whole in each.
+// Tests pairs with more tokens than the model takes. One text is read in windows, and the other is whole in each
+// window.
 #include <doctest/doctest.h>
 
 #include "arrays.h"
@@ -18,7 +19,7 @@ std::vector<std::string> film_words(size_t count, const std::string& first, cons
   return words;
 }
 
-// Words [begin, end), or to the end.
+// Returns the words [begin, end), joined with spaces. An `end` past the last word means all words from `begin`.
 std::string joined(const std::vector<std::string>& words, size_t begin = 0, size_t end = 1 << 20) {
   std::string text;
   for (size_t i = begin; i < std::min(end, words.size()); ++i) text += (i == begin ? "" : " ") + words[i];
@@ -41,7 +42,7 @@ double probability(const json& answer, const std::string& label) {
   return -1;
 }
 
-// `whole` is the mean of what the model says about each of `parts` alone.
+// Checks that `whole` is the mean of `parts`, the answers that the model gives for each window alone.
 void check_mean(const json& whole, const std::vector<json>& parts) {
   CHECK(whole["windows"] == parts.size());
   CHECK(whole["truncated"] == false);
@@ -66,38 +67,40 @@ std::vector<std::string> windows_and(std::vector<std::string> more) {
 
 }  // namespace
 
-// 12 tokens, of which [CLS] a [SEP] b [SEP] takes 3. Token types show which text a word stands in.
-TEST_CASE("pairs by windows: the longer text moves, the other is whole in each window") {
+// The model takes 12 tokens, of which [CLS] a [SEP] b [SEP] uses 3 for special tokens. Token types show to which text a
+// word belongs.
+TEST_CASE("pairs in windows: the longer text is split into windows, and the other is whole in each window") {
   const CliFixture f({.token_types = true});
   const auto context = film_words(18, "good", "bad");
-  // "bad" leaves 8: [0, 8), [6, 14) and [10, 18), where it ends with the text.
+  // "bad" leaves 8 tokens for the context: [0, 8), [6, 14) and [10, 18). The last window ends with the text.
   const json second = classify(f, "bad", joined(context), windows_and({"--overlap", "2"}));
   CHECK(second["tokens"] == 22);
   check_mean(second, {classify(f, "bad", joined(context, 0, 8)), classify(f, "bad", joined(context, 6, 14)),
                       classify(f, "bad", joined(context, 10))});
-  // The longer one stands first.
-  const json first = classify(f, joined(context), "a bad", windows_and({"--overlap", "0"}));  // 7: [0, 7), [7, 14), ...
+  // Here the longer text is the first one, and 7 tokens are left for it: [0, 7), [7, 14) and [11, 18).
+  const json first = classify(f, joined(context), "a bad", windows_and({"--overlap", "0"}));
   check_mean(first, {classify(f, joined(context, 0, 7), "a bad"), classify(f, joined(context, 7, 14), "a bad"),
                      classify(f, joined(context, 11), "a bad")});
-  // Without --overlap a quarter of the 7: [0, 7), [6, 13), [11, 18).
+  // Without --overlap, windows share a quarter of their 7 tokens, rounded down: [0, 7), [6, 13), [11, 18).
   check_mean(classify(f, joined(context), "a bad", window),
              {classify(f, joined(context, 0, 7), "a bad"), classify(f, joined(context, 6, 13), "a bad"),
               classify(f, joined(context, 11), "a bad")});
-  // Of two that are equally long the second: [0, 3), [2, 5) and [3, 6) beside 6 tokens.
+  // Of two texts of equal length the second is split: [0, 3), [2, 5) and [3, 6) beside the 6 tokens of the first.
   const auto a = film_words(6, "good", "plot"), b = film_words(6, "bad", "the");
   check_mean(classify(f, joined(a), joined(b), windows_and({"--overlap", "1"})),
              {classify(f, joined(a), joined(b, 0, 3)), classify(f, joined(a), joined(b, 2, 5)),
               classify(f, joined(a), joined(b, 3))});
-  // Pairs that fit, and single texts, are as ever.
+  // Pairs that fit are not split, and single texts are split as usual.
   CHECK_FALSE(classify(f, "good", joined(context, 0, 8), window).contains("windows"));
   const Ran single = run({"classify", f.model(), joined(context), "--json", "--on-long", "window"});
   CHECK(json_lines(single.out).at(0)["windows"] == 2);
 }
 
-TEST_CASE("pairs: --truncation says which text is read by windows, or cut") {
+TEST_CASE("pairs: --truncation says which text is read in windows or cut") {
   const CliFixture f({.token_types = true});
   const auto a = film_words(6, "good", "bad"), b = film_words(8, "bad", "the");
-  // 6 tokens leave 3: [0, 3), [3, 6), [5, 8). 8 leave 1.
+  // The 6 tokens of the first text leave 3 for the second: [0, 3), [3, 6), [5, 8). The 8 tokens of the second text
+  // leave 1 for the first.
   const std::vector<json> beside_first = {classify(f, joined(a), joined(b, 0, 3)),
                                           classify(f, joined(a), joined(b, 3, 6)),
                                           classify(f, joined(a), joined(b, 5))};
@@ -110,7 +113,7 @@ TEST_CASE("pairs: --truncation says which text is read by windows, or cut") {
   for (size_t i = 0; i < 6; ++i) beside_second.push_back(classify(f, joined(a, i, i + 1), joined(b)));
   check_mean(classify(f, joined(a), joined(b), how("only_first")), beside_second);
 
-  // Cut with the same names as `tokenize`: 9 tokens of text stay.
+  // --truncation takes the same names as in `tokenize`. 9 tokens of the texts stay.
   const auto cut = [&](const std::string& strategy) {
     const json answer = classify(f, joined(a), joined(b), {"--truncation", strategy});
     CHECK(answer["tokens"] == 12);
@@ -121,14 +124,14 @@ TEST_CASE("pairs: --truncation says which text is read by windows, or cut") {
   CHECK(cut("only_first") == classify(f, joined(a, 0, 1), joined(b))["scores"]);
   CHECK(cut("only_second") == classify(f, joined(a), joined(b, 0, 3))["scores"]);
   CHECK(cut("longest_first") != cut("only_second"));
-  // A single text has no second one to be cut.
+  // --truncation only_second has no effect on a single text.
   const Ran single =
       run({"classify", f.model(), joined(film_words(30, "good", "bad")), "--json", "--truncation", "only_second"});
   CHECK(json_lines(single.out).at(0)["tokens"] == 12);
   CHECK(run({"classify", f.model(), "good", "--truncation", "some"}).code == 2);
 }
 
-TEST_CASE("pairs by windows: no room is the record's error and says what to do") {
+TEST_CASE("pairs in windows: a text that leaves no room makes a bad record, whose error says what to do") {
   const CliFixture f;
   const auto error = [&](size_t first, size_t second, std::vector<std::string> more) {
     const json answer = classify(f, joined(film_words(first, "good", "bad")), joined(film_words(second, "bad", "the")),
@@ -140,13 +143,13 @@ TEST_CASE("pairs by windows: no room is the record's error and says what to do")
   CHECK(no_room.find("--on-long truncate") != std::string::npos);
   CHECK(error(8, 20, {}).empty());
   CHECK(error(20, 9, {}).find("second text has 9 tokens") != std::string::npos);
-  // The one that would fit is not the one that was chosen.
+  // --truncation only_first keeps the second text whole, although only the first would fit whole.
   const std::string chosen = error(2, 20, {"--truncation", "only_first"});
   CHECK_MESSAGE(chosen.find("--truncation") != std::string::npos, chosen);
   const std::string overlap = error(4, 20, {"--overlap", "5"});  // 5 tokens are left
   CHECK_MESSAGE(overlap.find("--overlap") != std::string::npos, overlap);
   CHECK(error(4, 20, {"--overlap", "4"}).empty());
-  // Whole sentences, in the words of the command line.
+  // The errors are whole sentences and name options of the command line.
   CHECK(no_room ==
         "the first text has 9 tokens, which leave no room for the second in a window of 12; use --on-long truncate");
   CHECK(
@@ -156,7 +159,7 @@ TEST_CASE("pairs by windows: no room is the record's error and says what to do")
   CHECK(overlap ==
         "the first text has 4 tokens, which leave 5 for the second in a window of 12: lower --overlap to less than "
         "that; use --on-long truncate");
-  // Beside good records, and in the lines for scripts.
+  // Good records beside a bad one are answered, in tab-separated lines too.
   const std::string file =
       f.file("p.tsv", "a\tb\ngood\tfilm\n" + joined(film_words(9, "a", "a")) + "\t" + joined(film_words(20, "a", "a")) +
                           "\nbad\t" + joined(film_words(20, "bad", "bad")) + "\n");
@@ -171,7 +174,7 @@ TEST_CASE("pairs by windows: no room is the record's error and says what to do")
   CHECK(lines[2].find("\t24 tokens in 3 windows") != std::string::npos);
 }
 
-TEST_CASE("pairs by windows: batches, logits, and heads that compare two texts") {
+TEST_CASE("pairs in windows: logits are means for any batch, and heads that compare two texts take only whole texts") {
   const CliFixture f({.more_heads = true});
   std::string records;
   for (int i = 0; i < 12; ++i) {
@@ -188,9 +191,9 @@ TEST_CASE("pairs by windows: batches, logits, and heads that compare two texts")
     return std::pair(ran.out, load_array(read_file(f.path("l.npy"))).values);
   };
   const auto expected = logits("1");
-  CHECK(json_lines(expected.first).at(11)["windows"] == 13);  // 78 tokens by 7s that share 1
+  CHECK(json_lines(expected.first).at(11)["windows"] == 13);  // 78 tokens in windows of 7 that share 1
   for (const char* batch : {"2", "3", "16"}) CHECK(logits(batch) == expected);
-  // The logits are the mean of the windows' own; the third record's are [0, 7), [6, 13) and [8, 15).
+  // The logits are the mean over the windows. The third record has the windows [0, 7), [6, 13) and [8, 15).
   const auto context = film_words(15, "bad", "good");
   std::vector<double> mean(3);
   for (const std::string& part : {joined(context, 0, 7), joined(context, 6, 13), joined(context, 8)}) {
@@ -208,7 +211,7 @@ TEST_CASE("pairs by windows: batches, logits, and heads that compare two texts")
   CHECK_FALSE(json_lines(apart.out).at(0).contains("error"));
 }
 
-TEST_CASE("pairs by windows: embed is the mean, and perplexity counts each token once") {
+TEST_CASE("pairs in windows: embed gives the mean over the windows, and perplexity counts each token once") {
   const CliFixture f({.embedding = true});
   const auto context = film_words(18, "good", "bad");
   const auto embed = [&](const std::string& pair, std::vector<std::string> more) {

@@ -20,7 +20,7 @@ struct Expected {
   int tokens = 0, right = 0;
 };
 
-// From logits that `encode` gives for rows of ids.
+// Adds one token to the sum. Row `row` of `logits` are the logits at the token's position, and `truth` is its true id.
 void add(const FloatArray& logits, size_t row, int64_t truth, Expected* sum) {
   const std::vector<float> values = logits.row(row);
   double total = 0;
@@ -66,9 +66,9 @@ std::string many_lines() {
 
 }  // namespace
 
-TEST_CASE("masking: numbers that anybody gets") {
+TEST_CASE("masking: random numbers are SplitMix64's, and tokens are chosen and replaced at the documented rates") {
   using namespace linformer::cli;
-  // SplitMix64's first outputs from seeds 0 and 1234567, which its public descriptions list.
+  // These are the first outputs of SplitMix64 from the seeds 0 and 1234567, as its public descriptions list them.
   CHECK(mix(0) == 0xE220A8397B1DCDAFu);
   CHECK(mix(1234567) == 6457827717110365317u);
   MaskRule rule;
@@ -97,12 +97,12 @@ TEST_CASE("masking: numbers that anybody gets") {
   CHECK(chosen / all == doctest::Approx(0.15).epsilon(0.03));
   CHECK(counts[4] / static_cast<double>(chosen) == doctest::Approx(0.8).epsilon(0.02));
   CHECK(counts[7] / static_cast<double>(chosen) == doctest::Approx(0.1 + 0.1 / 49).epsilon(0.1));
-  CHECK(counts.count(0) == 0);  // never the pad
-  CHECK(counts.size() == 49);   // any other
+  CHECK(counts.count(0) == 0);  // the pad is never put in
+  CHECK(counts.size() == 49);   // any other token can be
   CHECK(counts.rbegin()->first == 49);
 }
 
-TEST_CASE("perplexity: both measures are those of the logits that encode gives") {
+TEST_CASE("perplexity: both measures equal those computed from the logits that encode gives") {
   const CliFixture f;
   const std::string file = f.file("t.txt", many_lines());
   const Ran ran = run({"perplexity", f.model(), "-i", file, "--mode", "both", "--seed", "3", "--mask-rate", "0.4",
@@ -121,7 +121,7 @@ TEST_CASE("perplexity: both measures are those of the logits that encode gives")
     CHECK(line["text"] == t);
     CHECK(line["id"] == t + 1);
     masked.push_back(line["masked"]);
-    // What the rule says, computed here from its description.
+    // The masked tokens are computed here from the description of the rule.
     auto ids = line["ids"].get<std::vector<int64_t>>();
     REQUIRE(ids.front() == 2);
     REQUIRE(ids.back() == 3);
@@ -163,7 +163,8 @@ TEST_CASE("perplexity: both measures are those of the logits that encode gives")
   check_equal(result["mlm"], mlm);
   check_equal(result["pseudo"], pseudo);
   CHECK(result["mlm"]["seed"] == 3);
-  // Neither batches nor threads change a thing, and one measure is what it is beside the other.
+  // Batch size and number of threads don't change the result, and each measure alone equals the measure beside the
+  // other.
   const auto again = [&](std::vector<std::string> more) {
     more.insert(more.begin(), {"perplexity", f.model(), "-i", file, "--mask-rate", "0.4", "--json"});
     return json::parse(run(more).out);
@@ -178,7 +179,7 @@ TEST_CASE("perplexity: both measures are those of the logits that encode gives")
   CHECK(again({"--seed", "4"})["mlm"]["loss"] != result["mlm"]["loss"]);
 }
 
-TEST_CASE("perplexity: ids instead of texts, and a mask token of one's own") {
+TEST_CASE("perplexity: ids are read instead of texts, and --mask-id names the mask token") {
   const CliFixture f, no_mask({.tokenizer = false});
   const std::string ids = f.file("i.jsonl", "[2,5,7,5,3]\n[2,6,6,0,3]\n");
   const std::string text = f.file("t.txt", "good film good\nbad bad\n");
@@ -186,7 +187,7 @@ TEST_CASE("perplexity: ids instead of texts, and a mask token of one's own") {
   CHECK(expected["pseudo"]["tokens"] == 5);
   CHECK(json::parse(run({"perplexity", f.model(), "--ids", ids, "--mode", "pseudo", "--json"}).out)["pseudo"] ==
         expected["pseudo"]);
-  // Without a tokenizer nobody knows that 2 and 3 surround the texts.
+  // Without a tokenizer the program doesn't know that 2 and 3 are special tokens, and counts them too.
   const Ran other = run({"perplexity", no_mask.model(), "--ids", ids, "--mode", "pseudo", "--mask-id", "4", "--json"});
   CHECK(json::parse(other.out)["pseudo"]["tokens"] == 9);
   const Ran unknown = run({"perplexity", no_mask.model(), "--ids", ids});
@@ -195,7 +196,7 @@ TEST_CASE("perplexity: ids instead of texts, and a mask token of one's own") {
   CHECK(run({"perplexity", no_mask.model(), "--ids", ids, "--mask-id", "13"}).code == 2);
 }
 
-TEST_CASE("perplexity: windows count each token once, and a limit stops early") {
+TEST_CASE("perplexity: windows count each token once, and --limit ends the measurement early") {
   const CliFixture f;
   std::string words;
   for (int i = 0; i < 25; ++i) words += i % 3 == 0 ? "good " : "film ";
@@ -216,7 +217,7 @@ TEST_CASE("perplexity: windows count each token once, and a limit stops early") 
   CHECK(json::parse(error.out)["pseudo"]["tokens"] == 1);
 }
 
-TEST_CASE("perplexity: a table, an empty input, and usage") {
+TEST_CASE("perplexity: results are printed as a table, empty input gives no number, and wrong options are refused") {
   const CliFixture f;
   const std::string file = f.file("t.txt", many_lines());
   const Ran table = run({"perplexity", f.model(), "-i", file, "--mode", "both"});

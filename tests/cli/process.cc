@@ -20,7 +20,8 @@ struct Child {
   int in, out, err;
 };
 
-// `out_path` empty: a pipe. `keep_err`: standard error is a pipe too, otherwise it is dropped.
+// Starts the program. If `out_path` is empty, standard output is a pipe. If `keep_err` is true, standard error is a
+// pipe; otherwise it is discarded.
 Child start(const std::string& program, const std::vector<std::string>& arguments, const std::string& out_path,
             bool keep_err) {
   ::signal(SIGPIPE, SIG_IGN);
@@ -49,7 +50,7 @@ Child start(const std::string& program, const std::vector<std::string>& argument
   ::posix_spawnattr_init(&attributes);
   ::posix_spawnattr_setsigdefault(&attributes, &pipe_signal);
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-  // Unlike fork() this copies no page tables, which the address sanitizer makes large.
+  // posix_spawn(), unlike fork(), doesn't copy the page tables, which are large with the address sanitizer.
   pid_t pid = no_process;
   if (::posix_spawn(&pid, program.c_str(), &files, &attributes, argv.data(), environ) != 0) pid = no_process;
   ::posix_spawnattr_destroy(&attributes);

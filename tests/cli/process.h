@@ -1,4 +1,4 @@
-// The program as a process: what users and scripts see of it.
+// Runs the program as a process, and returns what users and scripts see.
 #pragma once
 
 #include <sys/types.h>
@@ -9,31 +9,32 @@
 
 namespace linformer_test {
 
-// Sanitizers keep freed memory, so only ordinary builds can say how much is held.
+// Sanitizers keep freed memory. Therefore only builds without them can measure how much memory the program holds.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool measures_memory = false;
 #else
 constexpr bool measures_memory = true;
 #endif
-// What goes through a program whose memory is watched; where it can't be measured, enough to go through every path.
+// Tests that watch the memory of a program divide the amount of its input by this number. If memory can't be measured,
+// less input is enough to run every path.
 constexpr int watched_share = measures_memory ? 1 : 8;
 
 struct Ran {
-  int code = -1;  // exit status; 128 + the signal's number when one killed it
+  int code = -1;  // exit code, or 128 + the signal's number if a signal ended the program
   std::string out, err;
 };
 
 // Runs `linformer arguments...` with `input` as its standard input.
 Ran run(const std::vector<std::string>& arguments, const std::string& input = "");
-// The same for another program.
+// Runs another program in the same way.
 Ran run_program(const std::string& program, const std::vector<std::string>& arguments, const std::string& input = "");
-// The same as run() with standard output going to the file or device `path`; out stays empty.
+// Does the same as run(), but standard output goes to the file or device `path`, and `out` stays empty.
 Ran run_into(const std::string& path, const std::vector<std::string>& arguments, const std::string& input = "");
 
 std::vector<std::string> lines_of(const std::string& text);
 std::vector<nlohmann::json> json_lines(const std::string& text);
 
-// A process to talk with.
+// A running process of the program, whose input a test writes and whose output it reads line by line.
 class Conversation {
  public:
   explicit Conversation(const std::vector<std::string>& arguments);
@@ -41,17 +42,17 @@ class Conversation {
   Conversation(const Conversation&) = delete;
   Conversation& operator=(const Conversation&) = delete;
 
-  // False when the process no longer reads.
+  // Returns false if the process no longer reads.
   bool write(const std::string& bytes);
   void close_input();
-  // Its reader's end of standard output.
+  // Closes the end of the pipe from which the test reads standard output.
   void close_output();
-  // The next line; "" when none came within ten seconds.
+  // Returns the next line, or "" if no line came within ten seconds.
   std::string read_line();
-  // Resident memory in bytes.
+  // Returns the resident memory in bytes.
   uint64_t resident() const;
   void signal(int number) const;
-  // Waits for the end.
+  // Waits until the process ends, and returns its exit code as in Ran::code.
   int wait();
 
  private:

@@ -1,4 +1,4 @@
-// The CPU quota of control groups, in made-up folders.
+// Tests the CPU quota of control groups, with files in temporary folders.
 #include "models/processors.h"
 
 #include <doctest/doctest.h>
@@ -13,7 +13,7 @@ using linformer::cli::processors;
 
 namespace {
 
-// A root folder with /proc/self/cgroup and what is added.
+// A root folder that contains /proc/self/cgroup and the files that are added.
 class Root : public Folder {
  public:
   explicit Root(const std::string& groups) { add("proc/self/cgroup", groups); }
@@ -24,33 +24,33 @@ class Root : public Folder {
   int count() const { return processors(path("")); }
 };
 
-const int all = processors("/there/is/no/such/folder");  // the affinity's
+const int all = processors("/there/is/no/such/folder");  // the number that the affinity gives
 
 }  // namespace
 
-TEST_CASE("processors: without a control group, those of the affinity") {
+TEST_CASE("processors: without a control group, the affinity gives the number") {
   CHECK(all >= 1);
   CHECK(Root("").count() == all);
   CHECK(processors() >= 1);
   CHECK(processors() <= all);
 }
 
-TEST_CASE("processors: version 2") {
+TEST_CASE("processors: quotas of version 2 limit the number") {
   const Root root("0::/user/session\n");
   CHECK(root.count() == all);
   root.add("sys/fs/cgroup/user/session/cpu.max", "max 100000\n");
   CHECK(root.count() == all);
-  root.add("sys/fs/cgroup/user/session/cpu.max", "100000000 100000\n");  // a thousand
+  root.add("sys/fs/cgroup/user/session/cpu.max", "100000000 100000\n");  // a thousand processors
   CHECK(root.count() == std::min(all, 1000));
-  root.add("sys/fs/cgroup/user/cpu.max", "50000 100000\n");  // the group above has half of one
+  root.add("sys/fs/cgroup/user/cpu.max", "50000 100000\n");  // the parent group has half a processor
   CHECK(root.count() == 1);
   root.add("sys/fs/cgroup/user/cpu.max", "150000 100000\n");
   CHECK(root.count() == std::min(all, 2));
-  root.add("sys/fs/cgroup/cpu.max", "1000 100000\n");  // as a container sees its own group
+  root.add("sys/fs/cgroup/cpu.max", "1000 100000\n");  // the root group, which is a container's own group
   CHECK(root.count() == 1);
 }
 
-TEST_CASE("processors: a group that the container can't see") {
+TEST_CASE("processors: if the container can't see its group, the quota of the root folder counts") {
   for (const char* group : {"0::/docker/0123\n", "0::/../outside\n", "0::/\n"}) {
     const Root root(group);
     root.add("sys/fs/cgroup/cpu.max", "80000 100000\n");
@@ -58,7 +58,7 @@ TEST_CASE("processors: a group that the container can't see") {
   }
 }
 
-TEST_CASE("processors: version 1") {
+TEST_CASE("processors: quotas of version 1 limit the number") {
   for (const char* folder : {"cpu,cpuacct", "cpu"}) {
     const Root root("9:memory:/a\n4:cpu,cpuacct:/a\n0::/\n");
     const std::string group = std::string("sys/fs/cgroup/") + folder + "/a/";
@@ -70,7 +70,7 @@ TEST_CASE("processors: version 1") {
     root.add(group + "cpu.cfs_quota_us", "110000\n");
     CHECK(root.count() == std::min(all, 2));
   }
-  const Root other("4:cpuset:/a\n");  // no quota lives there
+  const Root other("4:cpuset:/a\n");  // a group without a CPU controller has no quota
   other.add("sys/fs/cgroup/cpu/a/cpu.cfs_period_us", "100000\n");
   other.add("sys/fs/cgroup/cpu/a/cpu.cfs_quota_us", "1000\n");
   CHECK(other.count() == all);

@@ -1,4 +1,4 @@
-// --profile of classify, embed and encode.
+// Tests --profile of classify, embed and encode.
 #include "inspect/profile.h"
 
 #include <doctest/doctest.h>
@@ -22,7 +22,7 @@ void check_profile(const std::string& err) {
 
 }  // namespace
 
-TEST_CASE("profile: a table on standard error, and the answers as without") {
+TEST_CASE("profile: a table is printed to standard error, and the answers don't change") {
   const CliFixture f({.embedding = true});
   const std::vector<std::string> classify = {"classify", f.model(), "good film", "bad film"};
   std::vector<std::string> profiled = classify;
@@ -41,7 +41,7 @@ TEST_CASE("profile: a table on standard error, and the answers as without") {
   CHECK(run({"inspect", f.model(), "--profile"}).code == 2);
 }
 
-TEST_CASE("profile: one JSON object on standard error") {
+TEST_CASE("profile: with --json, one JSON object is printed to standard error") {
   const CliFixture f({.embedding = true});
   for (const char* command : {"classify", "embed"}) {
     const Ran ran = run({command, f.model(), "good film", "--json", "--profile"});
@@ -62,7 +62,7 @@ TEST_CASE("profile: one JSON object on standard error") {
   }
 }
 
-TEST_CASE("profile: layers that are alike are summed") {
+TEST_CASE("profile: equal layers are summed") {
   RandomModel shape;
   shape.layers = 4;
   shape.shared_layers = true;

@@ -1,4 +1,4 @@
-// Mutated inputs for every record format: records or errors, never more than the bytes can hold.
+// Reads mutated inputs in every record format. Each gives records or errors, and never more than its bytes can hold.
 #include <doctest/doctest.h>
 
 #include <fstream>
@@ -51,7 +51,7 @@ TEST_CASE("mutated records are read or refused") {
     const std::string path = folder.file("input", content);
     RecordFields fields;
     if (round % 3 == 0) fields.id = "id";
-    if (round % 8 == 0) {  // JSON lines, mostly
+    if (round % 8 == 0) {  // mostly rounds that read JSON lines
       fields.label = "x";
       fields.max_labels = 3;
     }
@@ -59,7 +59,7 @@ TEST_CASE("mutated records are read or refused") {
     if (round % 7 == 1) fields.keep = {"text"};
     try {
       ByteSource source(path);
-      // Any format may meet any bytes.
+      // In every fifth round the bytes are read in another format than that of their seed.
       const auto reader = open_records(&source, formats[(round + (round % 5 == 0 ? 1 : 0)) % 4], fields,
                                        {.max_bytes = size_t{16} << (random() % 4)});
       size_t count = 0;
@@ -72,7 +72,7 @@ TEST_CASE("mutated records are read or refused") {
         record.error.empty() ? ++records : ++errors;
       }
     } catch (const DataError&) {
-      ++refused;  // a header without the fields
+      ++refused;  // the header lacks the fields
     }
   }
   CHECK(records > 1000);

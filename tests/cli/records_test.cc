@@ -32,7 +32,7 @@ using Texts = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("text: each line is a record, blank ones too, and its end makes no difference") {
+TEST_CASE("text: each line is a record, also if it is blank, whatever its line end") {
   CHECK(texts(read_all("one\ntwo\n", Format::text)) == Texts{"one", "two"});
   CHECK(texts(read_all("one\ntwo", Format::text)) == Texts{"one", "two"});
   CHECK(texts(read_all("one\r\ntwo\r\n", Format::text)) == Texts{"one", "two"});
@@ -40,7 +40,7 @@ TEST_CASE("text: each line is a record, blank ones too, and its end makes no dif
   CHECK(texts(read_all("", Format::text)).empty());
   CHECK(texts(read_all("\xEF\xBB\xBF", Format::text)).empty());
   CHECK(texts(read_all("\n", Format::text)) == Texts{""});
-  // Only a whole mark at the very start is one.
+  // Only a complete byte order mark at the start of the file is removed.
   CHECK(texts(read_all("\xEF\xBB", Format::text)) == Texts{"\xEF\xBB"});
   CHECK(texts(read_all("a\n\xEF\xBB\xBF"
                        "b\n",
@@ -63,7 +63,7 @@ TEST_CASE("a line over the bound is an error record and the next one is read") {
   }
 }
 
-TEST_CASE("jsonl: fields by name") {
+TEST_CASE("jsonl: fields are found by name") {
   RecordFields fields;
   fields.pair = "b";
   fields.id = "key";
@@ -83,7 +83,7 @@ TEST_CASE("jsonl: fields by name") {
   CHECK(records[1].label == "pos");
 }
 
-TEST_CASE("jsonl: every way for a line to be bad gives an error that names it") {
+TEST_CASE("jsonl: every kind of bad line gives an error that names the line") {
   const std::string bad[] = {
       "{",
       "\"text\"",
@@ -107,9 +107,9 @@ TEST_CASE("jsonl: every way for a line to be bad gives an error that names it") 
     CHECK(records[1].error == "");
     CHECK(records[1].text == "good");
   }
-  // A first line of this kind is an array of records.
+  // An array is only read as an array of records if it begins in the first line.
   CHECK(texts(read_all("{\"text\": \"a\"}\n[]\n[{\"text\": \"b\"}]\n", Format::jsonl)) == Texts{"a", "ERROR", "ERROR"});
-  // As deep as is allowed.
+  // This nesting is as deep as is allowed.
   CHECK(texts(read_all("{\"a\": " + std::string(63, '[') + std::string(63, ']') + ", \"text\": \"a\"}\n",
                        Format::jsonl)) == Texts{"a"});
 }
@@ -132,7 +132,7 @@ TEST_CASE("a bad record keeps its id") {
   CHECK(records[0].id == "x");
 }
 
-TEST_CASE("csv and tsv: fields by the header's names or by number") {
+TEST_CASE("csv and tsv: fields are found by the header's names or by number") {
   RecordFields fields;
   fields.text = "body";
   fields.id = "key";
@@ -148,7 +148,7 @@ TEST_CASE("csv and tsv: fields by the header's names or by number") {
     RecordFields numbered;
     numbered.text = "2";
     CHECK(texts(read_all("a" + s + "b\nc" + s + "d\n", format, numbered, {.header = false})) == Texts{"b", "d"});
-    // A missing field makes every record bad: said once, at the start.
+    // A missing field would make every record bad. It is one error at the start.
     CHECK_THROWS_AS(read_all("a" + s + "b\n1" + s + "2\n", format, fields), DataError);
     CHECK_THROWS_AS(read_all("body" + s + "key" + s + "y" + s + "body\n", format, fields), DataError);
     CHECK(texts(read_all(
@@ -159,7 +159,7 @@ TEST_CASE("csv and tsv: fields by the header's names or by number") {
   }
 }
 
-TEST_CASE("csv and tsv: any character between fields") {
+TEST_CASE("csv and tsv: the delimiter may be any character") {
   RecordFields fields;
   fields.id = "k";
   CHECK(texts(read_all("k;text\n1;\"a; \"\"b\"\"\"\n2;c, d\n", Format::csv, fields, {.delimiter = ';'})) ==
@@ -183,7 +183,7 @@ TEST_CASE("the format follows the file's ending") {
   CHECK(format_of_path("a.gz") == Format::text);
 }
 
-TEST_CASE("inputs that can't be read") {
+TEST_CASE("inputs that can't be read throw DataError") {
   const Folder folder;
   CHECK_THROWS_AS(ByteSource(folder.path("absent")), DataError);
   ByteSource directory(folder.path(""));

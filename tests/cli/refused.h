@@ -1,4 +1,4 @@
-// Command lines that are refused.
+// Checks that command lines are refused.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -10,7 +10,8 @@
 
 namespace linformer_test {
 
-// The program ends with `code`, no answers, and one line on standard error, which has `part`.
+// Checks that the program ends with exit code `code`, prints no answers, and prints one line with `part` to standard
+// error.
 inline void check_refused(const std::vector<std::string>& arguments, int code, const std::string& part) {
   const Ran ran = run(arguments);
   CAPTURE(ran.err);

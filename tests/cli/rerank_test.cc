@@ -22,7 +22,7 @@ SentimentModel scores() {
 
 }  // namespace
 
-TEST_CASE("rerank: what classify says of the pairs, best first, equal ones in their order") {
+TEST_CASE("rerank: documents have the scores that classify gives, best first, and equal ones keep their order") {
   const CliFixture f(scores());
   const std::vector<std::string> documents = {"bad film",  "good film", "the plot",
                                               "good good", "bad film",  "good film"};
@@ -59,7 +59,7 @@ TEST_CASE("rerank: what classify says of the pairs, best first, equal ones in th
     last = answer["score"].get<double>();
     order.push_back(index);
   }
-  // The texts of the command line are the same documents, and --top-n keeps the best of them.
+  // Texts on the command line are documents too, and --top-n keeps the best documents.
   CHECK(with(documents).out == ran.out);
   const auto best = json_lines(with({"-i", f.path("d.txt"), "--top-n", "2"}).out);
   CHECK(best == std::vector<json>(answers.begin(), answers.begin() + 2));
@@ -72,7 +72,7 @@ TEST_CASE("rerank: what classify says of the pairs, best first, equal ones in th
   CHECK(json_lines(run({"rerank", f.model(), "--query", "film", "-i", f.path("d.txt"), "--json"}).out) == raw);
 }
 
-TEST_CASE("rerank: several queries, and answers as lines and tables") {
+TEST_CASE("rerank: several queries are answered, as lines and as tables") {
   const CliFixture f(scores());
   const std::string documents = f.file("d.csv", "key,body\na,bad film\nb,good film\nc,\"the, plot\"\n");
   const auto rerank = [&](std::vector<std::string> more) {
@@ -110,7 +110,7 @@ TEST_CASE("rerank: several queries, and answers as lines and tables") {
   CHECK(json_lines(read_file(f.path("out.jsonl"))).size() == 3);
 }
 
-TEST_CASE("rerank: documents that can't be read are left out, and said once") {
+TEST_CASE("rerank: documents that can't be read are left out, and reported once") {
   const CliFixture f(scores());
   std::string longer;
   for (int i = 0; i < 30; ++i) longer += "good ";
@@ -128,7 +128,7 @@ TEST_CASE("rerank: documents that can't be read are left out, and said once") {
   CHECK(cut.err.find("1 of 1 texts cut to 12 tokens") != std::string::npos);
 }
 
-TEST_CASE("rerank: what is missing or doesn't go together is one line that says what to do") {
+TEST_CASE("rerank: missing and conflicting arguments are refused in one line that says what to do") {
   const CliFixture f(scores()), labels, vectors({.heads = false, .embedding = true});
   check_refused({"rerank", f.model(), "--query", "film"}, 2, "no documents");
   check_refused({"rerank", f.model(), "good"}, 2, "--query TEXT");

@@ -1,4 +1,4 @@
-// No output takes the place of a file that its command reads.
+// Tests that no output replaces a file that the same command reads.
 #include "files/same_file.h"
 
 #include <doctest/doctest.h>
@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Writing {
-  std::vector<std::string> arguments;  // its output's option last
+  std::vector<std::string> arguments;  // the last argument is the option that names the output
   std::vector<std::string> read;
 };
 
@@ -48,7 +48,7 @@ Ran shell(const std::string& script) { return run_program("/bin/sh", {"-c", "exe
 
 }  // namespace
 
-TEST_CASE("an output that is the model or an input is refused, by any name") {
+TEST_CASE("an output that is the model or an input is refused, whatever name leads to the file") {
   const Fixture f;
   const std::string model = read_file(f.model());
   const int64_t files = f.entries();
@@ -74,7 +74,7 @@ TEST_CASE("an output that is the model or an input is refused, by any name") {
   CHECK(f.entries() == files);
 }
 
-TEST_CASE("standard input and standard output are files too where a shell made them so") {
+TEST_CASE("a file that the shell opened as standard input or output is compared too") {
   const Fixture f;
   const std::string quoted = "'" + f.model() + "'", texts = "'" + f.texts + "'";
   for (const std::string& script :
@@ -88,13 +88,13 @@ TEST_CASE("standard input and standard output are files too where a shell made t
     CHECK(lines_of(ran.err).size() == 1);
     CHECK(read_file(f.texts) == "good\nbad\n");
   }
-  // Files that only lie where they do, and devices, are nobody's.
+  // A redirected file that the command doesn't read, devices, and another file in the same folder are not refused.
   CHECK(shell("classify " + quoted + " good <" + texts + " >>" + texts).code == 0);
   CHECK(shell("classify " + quoted + " -i /dev/null >/dev/null").code == 0);
   CHECK(shell("embed " + quoted + " -i " + texts + " -o '" + f.path("other.npy") + "'").code == 0);
 }
 
-TEST_CASE("two outputs of one name are refused, whether the file is there or not") {
+TEST_CASE("two outputs of the same name are refused, whether or not the file exists") {
   const Fixture f;
   const std::string there = f.file("there", "old");
   const int64_t files = f.entries();
@@ -108,13 +108,13 @@ TEST_CASE("two outputs of one name are refused, whether the file is there or not
   }
   CHECK(read_file(there) == "old");
   CHECK(f.entries() == files);
-  // Devices may be given twice: what is refused then is a model that compresses its keys.
+  // A device may be given twice. The error is then about the model, which compresses its keys.
   const Ran devices = run({"spectrum", f.model(), "-i", f.texts, "--csv", "/dev/null", "--svg", "/dev/null"});
   CHECK(devices.code == 1);
   CHECK(devices.err.find("compresses its keys") != std::string::npos);
 }
 
-TEST_CASE("same_file: regular files alone, and no name that doesn't exist") {
+TEST_CASE("same_file: only regular files that exist can be the same file") {
   const Fixture f;
   fs::create_hard_link(f.texts, f.path("second name"));
   const std::vector<std::string> read = {"", f.path("absent"), "/dev/null", f.path(""), f.path("text link")};

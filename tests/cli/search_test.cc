@@ -40,7 +40,7 @@ struct Texts : CliFixture {
 
 }  // namespace
 
-TEST_CASE("search: the nearest texts, whether their vectors are made now or were made before") {
+TEST_CASE("search: the nearest texts are found, with vectors that are computed or read from a file") {
   const Texts f;
   const std::string texts = f.path("texts.txt"), vectors = f.path("v.npy");
   REQUIRE(run({"embed", f.model(), "-i", texts, "-o", vectors}).code == 0);
@@ -76,14 +76,14 @@ TEST_CASE("search: the nearest texts, whether their vectors are made now or were
   const auto best = json_lines(search({"-i", texts, "--top-k", "3"}).out);
   CHECK(best == std::vector<json>(answers.begin(), answers.begin() + 3));
   CHECK(json_lines(search({"-i", texts}).out).size() == 10);
-  // Without texts a row is known by its number.
+  // Without texts a row is identified by its number.
   const auto bare = json_lines(search({"--vectors", vectors, "--top-k", "3"}).out);
   for (size_t i = 0; i < 3; ++i) {
     json expected = answers[i];
     expected.erase("text");
     CHECK(bare[i] == expected);
   }
-  // These vectors are divided by their lengths already.
+  // These vectors have length 1, so that the dot product equals the cosine.
   const auto dot = json_lines(search({"--vectors", vectors, "--top-k", "3", "--similarity", "dot"}).out);
   CHECK(dot[0]["score"].get<double>() == doctest::Approx(answers[0]["score"].get<double>()).epsilon(1e-5));
   const auto two = lines_of(run({"search", f.model(), "--queries", f.file("q.txt", "good film\nbad\n"), "-i", texts,
@@ -94,7 +94,7 @@ TEST_CASE("search: the nearest texts, whether their vectors are made now or were
   CHECK(two[3].starts_with("2\t"));
 }
 
-TEST_CASE("search: ids and fields of records, and a bad record that keeps its row") {
+TEST_CASE("search: answers have ids and kept fields, and a bad record keeps its row") {
   const Texts f;
   const std::string records = f.file(
       "r.jsonl", "{\"k\":\"x\",\"text\":\"bad\"}\n{\"k\":\"y\"}\n{\"k\":\"z\",\"text\":\"good film\",\"more\":[1]}\n");
@@ -117,7 +117,7 @@ TEST_CASE("search: ids and fields of records, and a bad record that keeps its ro
   CHECK(now.err.find("1 of 3 records bad") != std::string::npos);
 }
 
-TEST_CASE("search: arrays that are no vectors of these texts are refused") {
+TEST_CASE("search: arrays that can't be the vectors of the texts are refused") {
   const Texts f;
   const std::string texts = f.path("texts.txt"), vectors = f.path("v.npy");
   REQUIRE(run({"embed", f.model(), "-i", texts, "-o", vectors}).code == 0);
@@ -144,7 +144,7 @@ TEST_CASE("search: arrays that are no vectors of these texts are refused") {
   refused({"--vectors", vectors, "--limit", "3"}, 2, "--limit");
   refused({"--vectors", vectors, "--keep", "a"}, 2, "--keep");
   refused({"good", "--top-k", "0"}, 2, "--top-k");
-  // Doubles are read, and so is what can't be mapped at a float's place.
+  // An array of doubles, which can't be mapped as floats, is read too.
   const FloatArray rows = load_array(array);
   const std::string doubles =
       f.file("d.npy", float_array<double>({60, 16}, std::vector<double>(rows.values.begin(), rows.values.end())));

@@ -149,8 +149,8 @@ class Builder {
     better.pooling = Pooling::mean;
     better.pairing = Pairing::product_difference;
     std::vector<float> weights(size_t{2} * 4 * d);
-    weights[3 * d] = 1;           // of the first text's less the second's
-    weights[4 * d + 3 * d] = -1;  // the other way round
+    weights[3 * d] = 1;           // the first text's value minus the second's
+    weights[4 * d + 3 * d] = -1;  // the second text's value minus the first's
     better.output = linear("better", 2, 4 * d, weights);
     ClassificationHead words;
     words.name = "words";

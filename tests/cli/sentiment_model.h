@@ -1,7 +1,8 @@
 // A model whose answers can be worked out by hand.
 //
-// One layer whose attention adds the sum of all embeddings to each row, so that after the norm h[0] - h[1] of the first
-// row has the sign of (number of "good") - (number of "bad"). WordPiece with whole words; anything else is [UNK].
+// The model has one layer, whose attention adds the sum of all embeddings to each row. After the norm, h[0] - h[1] of
+// the first row has the sign of (number of "good") - (number of "bad"). The tokenizer is WordPiece with whole words;
+// any other word is [UNK].
 #pragma once
 
 #include <cstdint>
@@ -19,24 +20,26 @@ struct SentimentModel {
   bool tokenizer = true;
   bool heads = true;  // "sentiment": neg, neu, pos; "topic": 4 classes without names
   linformer::HeadKind kind = linformer::HeadKind::single_label;  // of "sentiment"
-  // "relevance": a score, h[0] - h[1]; "squashed": its sigmoid, named "goodness"; "mood": two values, "up" and "down",
-  // that and its negative; "better_by": a score, by how much the first of two texts has more "good".
+  // If true, the model has heads that give numbers. "relevance" gives the score h[0] - h[1]. "squashed" gives its
+  // sigmoid, with the label "goodness". "mood" gives two values: "up" is the score, and "down" is its negative.
+  // "better_by" gives a score of two texts, by how much more "good" the first has than the second.
   bool numbers = false;
-  // "better": first, second, whichever of two texts has more "good"; "words": 2 classes for each token.
+  // If true, the model has two more heads. "better" compares two texts and says "first" or "second", whichever has more
+  // "good". "words" has 2 classes for each token.
   bool more_heads = false;
-  // "entities": "good" is B-GOOD and "bad" B-BAD, any other token O, where each occurs once; "answers": an answer
-  // begins with "good" and ends with "film".
+  // If true, the model has heads for tokens. "entities" gives B-GOOD to "good", B-BAD to "bad" and O to any other
+  // token, if "good" and "bad" occur once each. "answers" finds an answer that begins with "good" and ends with "film".
   bool token_heads = false;
-  std::vector<std::string> labels = {"neg", "neu", "pos"};  // of "sentiment"; none: it has no names
-  bool token_types = false;  // a token of the second text counts twice as much as a "good", whatever it is
-  bool embedding = false;    // mean, divided by its length
-  bool static_rows = false;  // no layers: a vector is the mean of the tokens' own rows, pads and [UNK] left out
+  std::vector<std::string> labels = {"neg", "neu", "pos"};  // of "sentiment"; if empty, they have no names
+  bool token_types = false;                                 // each token of the second text counts like two "good"
+  bool embedding = false;                                   // the mean of a text's rows, divided by its length
+  bool static_rows = false;  // no layers: a text's vector is the mean of its tokens' embeddings without pads and [UNK]
   uint32_t characters_per_token = 0;
-  std::vector<std::pair<std::string, std::string>> prompts = {};  // names and texts
+  std::vector<std::pair<std::string, std::string>> prompts = {};  // each prompt's name and text
   int default_prompt = -1;
   bool excludes_prompt = false;
   bool vectors = false;     // reads vectors instead of tokens, with a row of zeros before them
-  bool mask_token = true;   // the tokenizer has one
+  bool mask_token = true;   // the tokenizer has a mask token
   bool not_finite = false;  // the embedding of "plot" has a NaN; the MLM head has a table of its own, without NaN
   linformer::ElementType type = linformer::ElementType::f32;  // of the weights
 };
@@ -48,16 +51,16 @@ inline constexpr uint32_t sentiment_width = 16;
 
 void write_sentiment_model(const SentimentModel& shape, const std::string& path);
 
-// A folder that lives as long as the test.
+// A temporary folder that is removed with the object.
 class Folder : public TemporaryFolder {
  public:
   // Writes a file and returns its path.
   std::string file(const std::string& name, const std::string& content) const;
-  // Names in the folder.
+  // Returns the names of the folder's entries.
   std::vector<std::string> names() const;
 };
 
-// A folder with the model in it.
+// A temporary folder that contains the model.
 class CliFixture : public Folder {
  public:
   explicit CliFixture(const SentimentModel& shape = {}) { write_sentiment_model(shape, model()); }

@@ -1,4 +1,4 @@
-// How entities and answers are counted: the numbers are those of seqeval 1.2.2 and of SQuAD's script.
+// Tests how entities and answers are counted. The expected numbers come from seqeval 1.2.2 and from SQuAD's script.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -57,7 +57,7 @@ TEST_CASE("precision, recall and F1 of entities are seqeval's") {
   CHECK(json["labels"][3]["recall"] == 0);
 }
 
-TEST_CASE("an entity that is given twice counts once, and nothing at all has no scores") {
+TEST_CASE("an entity that is given twice counts once, and scores are NaN if there are no entities") {
   TagEvaluation evaluation;
   CHECK(std::isnan(evaluation.micro().f1));
   CHECK(std::isnan(evaluation.macro().f1));

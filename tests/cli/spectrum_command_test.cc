@@ -1,4 +1,4 @@
-// `linformer spectrum` as its users see it.
+// Tests the command `linformer spectrum`.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -43,7 +43,7 @@ RandomModel full_attention() {
   return shape;
 }
 
-// With the words of the sentiment model.
+// Writes a random model with the vocabulary of the sentiment model.
 void write_model(const std::string& path, const RandomModel& shape,
                  const std::function<void(writer::ModelBuilder*)>& change = {}) {
   writer::ModelBuilder builder = random_builder(shape);
@@ -68,7 +68,7 @@ void write_model(const std::string& path, const RandomModel& shape,
   builder.write(path);
 }
 
-// One head that attends to equal tokens only.
+// Changes the model so that its one head attends only to tokens equal to the query's.
 void attend_to_equals(writer::ModelBuilder* builder) {
   EncoderDescription& encoder = builder->description.encoder;
   std::vector<float> one_hot(sentiment_words.size() * width), identity(size_t{width} * width);
@@ -103,7 +103,8 @@ void check_numbers(const json& found, const std::vector<double>& wanted) {
   for (size_t i = 0; i < wanted.size(); ++i) CHECK(std::abs(found[i].get<double>() - wanted[i]) < 1e-12);
 }
 
-// What is wrong with `xml`, or nothing: every tag closed in order, attributes quoted, no stray < or &.
+// Returns what is wrong with `xml`, or "" if nothing is. Every tag must be closed in order, attributes must be quoted,
+// and there must be no stray < or &.
 std::string xml_error(const std::string& xml) {
   std::vector<std::string> open;
   for (size_t i = 0; i < xml.size(); ++i) {
@@ -144,12 +145,12 @@ size_t count(const std::string& text, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("spectrum: attention whose singular values are known" * doctest::test_suite("lapack")) {
+TEST_CASE("spectrum: attention with known singular values has these values" * doctest::test_suite("lapack")) {
   if (skipped()) return;
   const Folder folder;
   const std::string model = folder.path("equals.lnfr");
   write_model(model, equals_shape(), attend_to_equals);
-  // Eight different tokens: the identity.
+  // The attention matrix of eight different tokens is the identity.
   const json identity = measured({model, "--ids", "-", "--max-tokens", "8"}, "[4,5,6,7,8,9,10,11]\n");
   const json& head = identity["layers"][0]["heads"][0];
   check_numbers(head["singular_values"], {1, 1, 1, 1, 1, 1, 1, 1});
@@ -157,7 +158,7 @@ TEST_CASE("spectrum: attention whose singular values are known" * doctest::test_
   CHECK(identity["rank"] == 2);
   CHECK(head["share_at_rank"].get<double>() == doctest::Approx(0.25));
   CHECK(head["k"] == 8);
-  // Four pairs: blocks of one half. And the mean of both texts.
+  // The attention matrix of four pairs of equal tokens has blocks of 0.5. The numbers of both texts are their mean.
   const json pairs = measured({model, "--ids", "-", "--max-tokens", "8", "--share", "0.7"}, "[4,4,5,5,6,6,7,7]\n");
   check_numbers(pairs["layers"][0]["heads"][0]["singular_values"], {1, 1, 1, 1, 0, 0, 0, 0});
   CHECK(pairs["layers"][0]["heads"][0]["k"] == 3);
@@ -167,7 +168,7 @@ TEST_CASE("spectrum: attention whose singular values are known" * doctest::test_
   check_numbers(both["layers"][0]["heads"][0]["singular_values"], {1, 1, 1, 1, .5, .5, .5, .5});
   CHECK(both["layers"][0]["heads"][0]["share_at_rank"].get<double>() == doctest::Approx((0.375 + 0.75) / 2));
 
-  // No query: every row attends to all alike.
+  // Without queries, every row attends to all rows equally.
   write_model(folder.path("uniform.lnfr"), full_attention(), [](writer::ModelBuilder* builder) {
     for (LayerDescription& layer : builder->description.encoder.layers) {
       layer.attention.query = {builder->add_linear("zero", width, width, std::vector<float>(width * width)), absent};
@@ -202,13 +203,13 @@ TEST_CASE("spectrum: texts are joined and cut, or kept apart" * doctest::test_su
   CHECK(apart.err == "linformer: 1 of the texts are too short for 5 tokens and left out\n");
   CHECK(json::parse(apart.out)["layers"] ==
         measured({model, "--ids", "-", "--max-tokens", "5"}, "[2,5,7,10,3]\n[2,9,7,11,3]\n")["layers"]);
-  // A text on the command line is one record, and a file's name there is read as a text, which a note says.
+  // A text on the command line is one record. The name of a file is read as a text there, and a note says so.
   const json typed = measured({model, "good film . bad plot the film , a good plot .", "--max-tokens", "7"});
   CHECK(typed["layers"] == joined["layers"]);
   CHECK(typed["text"] == "the command line");
   const std::string note = run({"spectrum", model, lines}).err;
   CHECK(note.find("a.txt' is read as a text; to read the file of that name: --input") != std::string::npos);
-  // A short text lowers n where none was asked for.
+  // A short text lowers n if --max-tokens isn't given.
   CHECK(measured({model, "-"}, "good film\n")["tokens"] == 4);
   CHECK(measured({model, "-i", lines})["tokens"] == 14);
   CHECK(measured({model, "-i", lines, "--threads", "1"})["layers"] ==
@@ -221,7 +222,7 @@ TEST_CASE("spectrum: texts are joined and cut, or kept apart" * doctest::test_su
         measured({folder.path("padded.lnfr"), "--ids", "-", "--max-tokens", "3"}, "[2,5,3]\n")["layers"]);
 }
 
-TEST_CASE("spectrum: tables, CSV and pictures" * doctest::test_suite("lapack")) {
+TEST_CASE("spectrum: tables, CSV and pictures are complete and well-formed" * doctest::test_suite("lapack")) {
   if (skipped()) return;
   const Folder folder;
   const std::string model = folder.path("a<b>&\"c\".lnfr"), text = folder.file("t&<t>.txt", "good film . bad plot ,\n");
@@ -252,7 +253,7 @@ TEST_CASE("spectrum: tables, CSV and pictures" * doctest::test_suite("lapack")) 
   CHECK(run({"spectrum", model, "-i", text, "--svg", "-", "--rank", "3"}).out == drawn);
   CHECK(count(drawn, "<polyline") == 2);     // a curve for each layer
   CHECK(count(drawn, "head 1: 0.") == 2);    // cells of the heatmap
-  CHECK(count(drawn, "head 1: k = ") == 2);  // and of the table
+  CHECK(count(drawn, "head 1: k = ") == 2);  // cells of the table
   CHECK(drawn.find("a&lt;b&gt;&amp;&quot;c&quot;.lnfr") != std::string::npos);
   CHECK(drawn.find("prefers-color-scheme:dark") != std::string::npos);
   CHECK(count(page, "http") == 1);  // the namespace of SVG, which nothing fetches
@@ -262,7 +263,7 @@ TEST_CASE("spectrum: tables, CSV and pictures" * doctest::test_suite("lapack")) 
   }
 }
 
-TEST_CASE("spectrum: pictures of many layers and heads stay whole" * doctest::test_suite("lapack")) {
+TEST_CASE("spectrum: pictures of many layers and heads are complete" * doctest::test_suite("lapack")) {
   if (skipped()) return;
   const Folder folder;
   RandomModel shape = full_attention();
@@ -276,12 +277,12 @@ TEST_CASE("spectrum: pictures of many layers and heads stay whole" * doctest::te
   CHECK(count(ran.out, ": k = ") == 30 * 16);
 }
 
-TEST_CASE("spectrum --error: attention whose rank is known, at several lengths" * doctest::test_suite("lapack")) {
+TEST_CASE("spectrum --error: attention of known rank has that k, at several lengths" * doctest::test_suite("lapack")) {
   if (skipped()) return;
   const Folder folder;
   const std::string model = folder.path("equals.lnfr");
   write_model(model, equals_shape(), attend_to_equals);
-  // Four pairs of equal tokens: rank 4, and 2 of their first half.
+  // The attention matrix of four pairs of equal tokens has rank 4, and that of their first half has rank 2.
   const std::string pairs = "[4,4,5,5,6,6,7,7]\n";
   const auto approximated = [&](std::vector<std::string> rest, const std::string& ids) {
     rest.insert(rest.begin(), {model, "--ids", "-"});
@@ -297,10 +298,10 @@ TEST_CASE("spectrum --error: attention whose rank is known, at several lengths" 
   CHECK(report["lengths"][0]["singular"] == json({{"half", 2}, {"all", 2}}));
   CHECK(report["lengths"][1]["singular"] == json({{"half", 4}, {"all", 4}}));
   CHECK(report["lengths"][1]["layers"][0]["heads"][0]["singular"] == 4);
-  // A projection is never that good.
+  // No random projection has such a small error.
   CHECK(report["lengths"][1]["projected"] == json({{"half", nullptr}, {"all", nullptr}}));
   CHECK(report["lengths"][1]["layers"][0]["heads"][0]["projected"].is_null());
-  // Each length is what the beginning of the text alone gives.
+  // The numbers of each length equal those of the text's beginning alone.
   CHECK(report["lengths"][0] == approximated({"--error", "0.00001", "--max-tokens", "4"}, "[4,4,5,5]\n")["lengths"][0]);
 
   // 5 ln(8) / (0.25 - 0.125) = 83.2 and 5 ln(8) / 0.25 = 41.6
@@ -308,7 +309,7 @@ TEST_CASE("spectrum --error: attention whose rank is known, at several lengths" 
   CHECK(half["theorem_1"] == json({{"k", 84}, {"columns_within", nullptr}}));
   CHECK(half["theorem_2"] == json({{"k", 42}, {"rows_within", nullptr}}));
 
-  // A text keeps its template at each length.
+  // A text keeps its special tokens at each length.
   write_model(folder.path("words.lnfr"), full_attention());
   const std::vector<std::string> words = {folder.path("words.lnfr"), "good film . bad plot", "--error", "0.9"};
   const auto with = [](std::vector<std::string> arguments, const std::vector<std::string>& more) {
@@ -319,7 +320,7 @@ TEST_CASE("spectrum --error: attention whose rank is known, at several lengths" 
   CHECK(several["lengths"][0] ==
         measured({words[0], "--ids", "-", "--error", "0.9", "--max-tokens", "4"}, "[2,5,7,3]\n")["lengths"][0]);
   CHECK(several["lengths"][1]["layers"].size() == 2);
-  // The number of threads changes nothing, and the seed what is drawn.
+  // The number of threads doesn't change the numbers, and the seed changes those of random projections.
   const std::vector<std::string> csv = with(words, {"--csv", "-"});
   const auto printed = [&](const std::vector<std::string>& more) {
     std::vector<std::string> arguments = with(csv, more);
@@ -333,7 +334,7 @@ TEST_CASE("spectrum --error: attention whose rank is known, at several lengths" 
   CHECK(lines_of(printed({"--max-tokens", "4,7"})).size() == 1 + 2 * 2 * (4 + 7));
 }
 
-TEST_CASE("spectrum --error: tables, CSV and pictures" * doctest::test_suite("lapack")) {
+TEST_CASE("spectrum --error: tables, CSV and pictures are complete and well-formed" * doctest::test_suite("lapack")) {
   if (skipped()) return;
   const Folder folder;
   const std::string model = folder.path("a<b>&\"c\".lnfr"), text = folder.file("t&<t>.txt", "good film . bad plot ,\n");
@@ -352,7 +353,7 @@ TEST_CASE("spectrum --error: tables, CSV and pictures" * doctest::test_suite("la
   REQUIRE(rows.size() == 1 + 2 * 2 * (4 + 8));
   CHECK(rows[0] == "n,layer,head,k,projected_error,columns_within,rows_within,singular_error");
   CHECK(rows[4].starts_with("4,0,0,4,"));
-  CHECK(rows[4].ends_with(",0"));  // all singular values leave nothing out
+  CHECK(rows[4].ends_with(",0"));  // with all singular values no error remains
   CHECK(rows.back().starts_with("8,1,1,8,"));
 
   const std::string drawn = content(svg), page = content(html);
@@ -368,7 +369,7 @@ TEST_CASE("spectrum --error: tables, CSV and pictures" * doctest::test_suite("la
     CAPTURE(std::string(part));
     CHECK(page.find(part) == std::string::npos);
   }
-  // One length and one layer draw points alone.
+  // The picture of one length and one layer has only points.
   RandomModel single = full_attention();
   single.layers = single.heads = 1;
   write_model(folder.path("single.lnfr"), single);
@@ -378,7 +379,7 @@ TEST_CASE("spectrum --error: tables, CSV and pictures" * doctest::test_suite("la
   CHECK(points.out.find("nan") == std::string::npos);
 }
 
-TEST_CASE("spectrum: what is refused") {
+TEST_CASE("spectrum: compressed models, wrong options and short texts are refused") {
   const Folder folder;
   const CliFixture linear;
   const std::string text = folder.file("a.txt", "good film\n");
@@ -407,7 +408,7 @@ TEST_CASE("spectrum: what is refused") {
   CHECK(code({}) == 2);
   CHECK(code({"-i", text, "--ids", "-"}) == 2);
   CHECK(code({"-i", text, "--max-tokens", "17"}) == 2);
-  CHECK(code({"-i", text, "--max-tokens", "2"}) == 2);  // the template alone
+  CHECK(code({"-i", text, "--max-tokens", "2"}) == 2);  // only the special tokens fit
   CHECK(code({"-i", text, "--rank", "5"}) == 2);
   CHECK(code({"-i", text, "--share", "1.5"}) == 2);
   CHECK(code({"-i", text, "--share", "nan"}) == 2);
@@ -434,11 +435,11 @@ TEST_CASE("spectrum: what is refused") {
     CAPTURE(more[0] + " " + more[1]);
     CHECK(code({"-i", text, "--error", "0.5", more[0], more[1]}) == 2);
   }
-  CHECK(code({"-i", text, "--error", "0.5", "--max-tokens", "4,8"}) == 1);  // longer than the text
+  CHECK(code({"-i", text, "--error", "0.5", "--max-tokens", "4,8"}) == 1);  // more tokens than the text has
   CHECK(code({"-i", text, "--max-tokens", "3,4"}) == 2);
   CHECK(code({"-i", text, "--draws", "3"}) == 2);
   CHECK(code({"-i", text, "--seed", "3"}) == 2);
-  CHECK(code({"-i", text, "--max-tokens", "8"}) == 1);  // longer than the text
+  CHECK(code({"-i", text, "--max-tokens", "8"}) == 1);  // more tokens than the text has
   CHECK(code({"-i", text, "--apart"}) == 1);
   CHECK(code({"-"}, "") == 1);
   CHECK(code({"-", "--format", "jsonl"}, "{\"text\": 3}\n") == 1);

@@ -1,5 +1,5 @@
-// The numbers of `linformer spectrum`: attention matrices against the runtime's own attention, and singular values
-// against another method.
+// Tests the numbers of `linformer spectrum`. Attention matrices are compared with the runtime's own attention, and
+// singular values with those of another method.
 #include "research/spectrum.h"
 
 #include <doctest/doctest.h>
@@ -28,7 +28,8 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-// By one-sided Jacobi rotations (Hestenes 1958): columns are made orthogonal, their lengths are the singular values.
+// Returns the singular values by one-sided Jacobi rotations (Hestenes 1958). They make the columns orthogonal; the
+// lengths of the columns are the singular values.
 Numbers jacobi(Numbers a, int64_t n) {
   const auto at = [&](int64_t row, int64_t column) -> double& { return a[static_cast<size_t>(row * n + column)]; };
   for (int sweep = 0; sweep < 60; ++sweep) {
@@ -101,7 +102,7 @@ std::vector<RandomModel> shapes() {
   all[5].one_kv_head = true;
   all[6].residual = ResidualKind::reversible;
   all[6].pre_norm = all[6].norms = true;
-  all[6].ffn = 24;  // adds to the second stream, attention to the first
+  all[6].ffn = 24;  // the FFN adds to the second stream, attention to the first
   all[7].pad = false;
   all[7].prefix_token = true;
   all[8].layer.attention.rotary_base = 100;
@@ -119,7 +120,7 @@ std::vector<RandomModel> shapes() {
 
 Session session_for(const std::shared_ptr<const Model>& model) {
   SessionOptions options;
-  options.run.compute = Compute::f32;  // what the matrices are computed from in double precision
+  options.run.compute = Compute::f32;  // the matrices are computed from f32 rows, in double precision
   return take(Session::create(model, options));
 }
 
@@ -148,7 +149,7 @@ struct Weight {
   size_t inputs;
 };
 
-// What layer `l` adds to its rows, made of the matrices and values.
+// Returns what the attention of layer `l` adds to its rows, computed from the attention matrices and the values.
 Numbers attended(const Model& model, const AttentionMatrices& matrices, int l) {
   const AttentionDescription& attention = model.description().encoder.layers[static_cast<size_t>(l)].attention;
   const Weight output(model, attention.output);
@@ -175,7 +176,7 @@ Numbers attended(const Model& model, const AttentionMatrices& matrices, int l) {
 
 }  // namespace
 
-TEST_CASE("singular values of known matrices" * doctest::test_suite("lapack")) {
+TEST_CASE("the singular values of known matrices are found" * doctest::test_suite("lapack")) {
   if (skipped()) return;
   CHECK(difference(values_of({3, 0, 0, 0, -1, 0, 0, 0, 2}, 3), {3, 2, 1}) < 1e-14);
   CHECK(difference(values_of({0, 0, 1, 1, 0, 0, 0, 1, 0}, 3), {1, 1, 1}) < 1e-14);        // a permutation
@@ -187,13 +188,13 @@ TEST_CASE("singular values of known matrices" * doctest::test_suite("lapack")) {
   CHECK(difference(values_of(random, 20), jacobi(random, 20)) < 1e-12);
 }
 
-TEST_CASE("the k that keeps a share") {
+TEST_CASE("rank_for gives the smallest k that keeps a share") {
   const HeadSpectrum head{{2, 1, 1}, {0.5, 0.75, 1 - 1e-16}};
   CHECK(head.rank_for(0.001) == 1);
   CHECK(head.rank_for(0.5) == 1);
   CHECK(head.rank_for(0.51) == 2);
   CHECK(head.rank_for(0.76) == 3);
-  CHECK(head.rank_for(1) == 3);  // whatever rounding made of the last share
+  CHECK(head.rank_for(1) == 3);  // although the last share was rounded to less than 1
   CHECK(head.share_at(2) == 0.75);
 }
 
@@ -204,7 +205,7 @@ TEST_CASE("attention matrices and values are those that the runtime attends with
     const auto model = linformer_test::random_model(shape);
     Session session = session_for(model);
     const std::vector<int32_t> ids = linformer_test::random_ids(shape.seed, 31, shape.vocabulary);
-    // Layers in one pass, or, where there is no room for two, in passes of their own.
+    // All layers are read in one pass, or each in a pass of its own if there is no room for two.
     AttentionMatrices matrices(*model), narrow(*model, 1);
     matrices.read(&session, ids);
     narrow.read(&session, ids);
@@ -251,7 +252,7 @@ TEST_CASE("all layers of a text are read in one pass, or in groups that fit") {
   CHECK(passes(1) == doctest::Approx(5));
 }
 
-TEST_CASE("the spectrum of texts is the mean of what another method gives, on any number of threads" *
+TEST_CASE("the spectrum of several texts is the mean of what another method gives, on any number of threads" *
           doctest::test_suite("lapack")) {
   if (skipped()) return;
   for (const RandomModel& shape : {shapes()[1], shapes()[4]}) {
@@ -307,7 +308,7 @@ TEST_CASE("the spectrum of texts is the mean of what another method gives, on an
   }
 }
 
-TEST_CASE("a matrix that is not finite is said and not decomposed" * doctest::test_suite("lapack")) {
+TEST_CASE("a matrix that is not finite throws DataError" * doctest::test_suite("lapack")) {
   if (skipped()) return;
   RandomModel shape = shapes()[0];
   shape.embedding_scale = 1e25f;

@@ -1,4 +1,4 @@
-// Pipes: answers in time, memory that doesn't grow, writers and readers that go away.
+// Tests pipes: answers come in time, memory doesn't grow, and writers and readers may go away.
 #include <doctest/doctest.h>
 #include <signal.h>
 #include <unistd.h>
@@ -45,14 +45,14 @@ TEST_CASE("a line is answered before the next one is sent") {
     if (format == "csv" || format == "tsv") CHECK(talk.write("text\n"));
     CHECK(talk.write(record("good film")));
     CHECK(label(talk.read_line()) == "pos");
-    // Two lines in one write, the second in two parts.
+    // One write has a line and the beginning of the next one.
     CHECK(talk.write(record("bad film") + "a ba"));
     CHECK(label(talk.read_line()) == "neg");
     if (format != "jsonl") {
       CHECK(talk.write("d plot\n"));
       CHECK(label(talk.read_line()) == "neg");
     }
-    // No newline at the end.
+    // The last line has no newline.
     CHECK(talk.write(format == "jsonl" ? std::string("\n").append(json{{"text", "good"}}.dump()) : "good"));
     talk.close_input();
     if (format == "jsonl") CHECK(label(talk.read_line()) == "ERROR");
@@ -72,9 +72,9 @@ TEST_CASE("tokenize answers line by line too") {
   CHECK(talk.wait() == 0);
 }
 
-TEST_CASE("memory stays the same however much goes through") {
+TEST_CASE("memory doesn't grow with the amount of input") {
   const CliFixture f;
-  // Bad lines pile up nowhere; a long text and windows are forgotten when they are answered.
+  // Bad lines are not collected, and a long text and its windows are freed when they are answered.
   std::string chunk;
   for (int i = 0; i < 400; ++i) chunk += "{\"text\":\"a good film , the plot\"}\nbroken line\n";
   chunk += "{\"text\":\"" + std::string(20000, 'x') + " film film film film film film film film film film film\"}\n";
@@ -99,7 +99,7 @@ TEST_CASE("memory stays the same however much goes through") {
   CHECK(talk.wait() == 1);
 }
 
-TEST_CASE("an endless line costs its bound and no more") {
+TEST_CASE("an endless line takes no more memory than --max-line-bytes allows") {
   const CliFixture f;
   Conversation talk({"classify", f.model(), "-", "--json", "--max-line-bytes", "1000000", "--threads", "1"});
   const std::string block(1 << 20, 'x');
@@ -118,7 +118,7 @@ TEST_CASE("a reader that goes away ends the program quietly") {
   CHECK(talk.write("good film\n"));
   CHECK(talk.read_line() != "");
   talk.close_output();
-  // It may end while we still write.
+  // The program may end while the test still writes.
   talk.write(input);
   talk.close_input();
   CHECK(talk.wait() == 0);
@@ -126,7 +126,7 @@ TEST_CASE("a reader that goes away ends the program quietly") {
   CHECK(lines_of(closed.out).size() == 20000);
 }
 
-TEST_CASE("output that can't be written is code 1") {
+TEST_CASE("output that can't be written gives exit code 1") {
   if (::access("/dev/full", W_OK) != 0) return;
   const CliFixture f;
   const std::string ids = f.file("ids.jsonl", "[2, 5, 3]\n");
@@ -147,7 +147,7 @@ TEST_CASE("output that can't be written is code 1") {
   CHECK(run({"encode", f.model(), "--ids", ids, "-o", "/dev/null"}).code == 0);
 }
 
-TEST_CASE("closed standard output is an error, and its number goes to no file") {
+TEST_CASE("closed standard output is an error, and its descriptor is not given to another file") {
   const CliFixture f;
   const std::string command = std::string(LINFORMER_PROGRAM) + " classify " + f.model() + " good --logits " +
                               f.path("l.npy") + " >&- 2>/dev/null";
@@ -155,7 +155,7 @@ TEST_CASE("closed standard output is an error, and its number goes to no file") 
   CHECK(f.entries() == 1);
 }
 
-TEST_CASE("an interrupted run says how many records were answered, and with a file that it was not written") {
+TEST_CASE("an interrupted run says how many records were answered, and that an output file was not written") {
   const CliFixture f;
   const std::string model = f.model();
   CHECK(said_at_interruption(f, "classify " + model + " -", "good\\nbad\\n", "out", 2) ==

@@ -38,7 +38,7 @@ std::string in_quotes(const std::string& field) {
 
 }  // namespace
 
-TEST_CASE("csv: quoting") {
+TEST_CASE("csv: quoted fields, line ends and blank lines are read as RFC 4180 says") {
   CHECK(rows_of("a,b\n") == std::vector<Row>{{"a", "b"}});
   CHECK(rows_of("a,b") == std::vector<Row>{{"a", "b"}});
   CHECK(rows_of("a,b\r\nc,d\r\n") == std::vector<Row>{{"a", "b"}, {"c", "d"}});
@@ -57,7 +57,7 @@ TEST_CASE("csv: broken quotes are errors, and what follows is read") {
   CHECK(rows_of("\"") == std::vector<Row>{bad});
 }
 
-TEST_CASE("csv: an oversized row is known at once and passed to its true end") {
+TEST_CASE("csv: an oversized row is a bad row, and reading continues after its true end") {
   const std::string big(100, 'x');
   std::vector<uint64_t> lines;
   CHECK(rows_of("a,b\n" + big + ",\"1\n2\"\"\n3\"\nc,d\n", true, 50, &lines) ==
@@ -68,7 +68,7 @@ TEST_CASE("csv: an oversized row is known at once and passed to its true end") {
   CHECK(rows_of(big + "\nc", true, 50) == std::vector<Row>{bad, {"c"}});
   // The bound itself is still allowed.
   CHECK(rows_of(std::string(50, 'x') + "\nc", true, 50) == std::vector<Row>{{std::string(50, 'x')}, {"c"}});
-  // A quote at the bound, opening or closing.
+  // An opening or closing quote stands at the bound.
   for (const size_t bound : {4u, 5u, 6u, 7u, 8u, 9u, 10u, 11u}) {
     CAPTURE(bound);
     const auto found = rows_of("1234,\"a\nb\",\"\nc\"\nlast\n", true, bound);
@@ -78,19 +78,19 @@ TEST_CASE("csv: an oversized row is known at once and passed to its true end") {
   }
 }
 
-TEST_CASE("csv and tsv: more fields than any record has") {
+TEST_CASE("csv and tsv: a row with more than max_fields fields is a bad row") {
   const std::string commas(max_fields, ','), tabs(max_fields, '\t');
   CHECK(rows_of(commas.substr(1) + "\n")[0].size() == max_fields);
   CHECK(rows_of(commas + "\nx\n") == std::vector<Row>{bad, {"x"}});
   CHECK(rows_of(tabs + "\nx\n", false) == std::vector<Row>{bad, {"x"}});
 }
 
-TEST_CASE("tsv: no quoting") {
+TEST_CASE("tsv: quotes are ordinary characters") {
   CHECK(rows_of("\"a\t'b'\r\n\n\t\nlast", false) == std::vector<Row>{{"\"a", "'b'"}, {"", ""}, {"last"}});
   CHECK(rows_of(std::string(60, 'x') + "\nc\n", false, 50) == std::vector<Row>{bad, {"c"}});
 }
 
-TEST_CASE("csv: what is written quoted is read back, whatever it holds") {
+TEST_CASE("csv: quoted fields are read back, whatever characters they have") {
   std::mt19937 random(7);
   const std::string alphabet = "ab,\"\n\r \t";
   for (int round = 0; round < 300; ++round) {

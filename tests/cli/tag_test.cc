@@ -1,4 +1,4 @@
-// `linformer tag`: entities in every format, and their evaluation.
+// Tests `linformer tag`: its entities in every output format, and --eval.
 #include <doctest/doctest.h>
 
 #include "process.h"
@@ -15,7 +15,7 @@ const SentimentModel with_entities = {.token_heads = true};
 
 }  // namespace
 
-TEST_CASE("tag: entities with label, score, place in code points and text") {
+TEST_CASE("tag: entities have a label, a score, a place in code points and a text") {
   const CliFixture f(with_entities);
   const Ran ran = run({"tag", f.model(), "\xc3\xa9 good film the bad plot", "film", "", "--json"});
   CHECK(ran.code == 0);
@@ -45,7 +45,7 @@ TEST_CASE("tag: entities with label, score, place in code points and text") {
   CHECK(json_lines(run({"tag", f.model(), "good", "--threshold", "1", "--json"}).out).at(0)["entities"].empty());
 }
 
-TEST_CASE("tag: lines, tables with kept fields, and the text itself") {
+TEST_CASE("tag: entities are printed as lines, as tables with kept fields, and within the text") {
   const CliFixture f(with_entities);
   const std::string file = f.file("t.jsonl",
                                   "{\"k\":\"a\",\"text\":\"good film the bad plot\"}\n"
@@ -89,7 +89,7 @@ TEST_CASE("tag: lines, tables with kept fields, and the text itself") {
   CHECK(shown[2].find("ERROR") != std::string::npos);
 }
 
-TEST_CASE("tag: a text is read whole, by windows") {
+TEST_CASE("tag: a long text is read whole, in windows") {
   const CliFixture f(with_entities);
   std::string words = "good";
   for (int i = 0; i < 4; ++i) words += " film the a . , plot";
@@ -105,7 +105,7 @@ TEST_CASE("tag: a text is read whole, by windows") {
   CHECK(run({"tag", f.model(), words, "--on-long", "error"}).code == 1);
 }
 
-TEST_CASE("tag --eval: spans, and the labels of words") {
+TEST_CASE("tag --eval: entities are compared with spans and with labels of words") {
   const CliFixture f(with_entities);
   const std::string spans =
       f.file("s.jsonl", R"({"text": "good film the bad plot", "entities": [{"start": 0, "end": 4, "label": "GOOD"},)"
@@ -139,14 +139,14 @@ TEST_CASE("tag --eval: spans, and the labels of words") {
                                               "--field", "tokens",  "--eval", "tags"};
   const Ran text = run(arguments);
   CHECK(text.code == 1);
-  CHECK(text.err.find("1 words, and 2 labels in field 'tags'") != std::string::npos);
+  CHECK(text.err.find("1 words in the record, and 2 labels in field 'tags'") != std::string::npos);
   CHECK(text.err.find("label '4' is not one of this model's") != std::string::npos);
   CHECK(text.out.find("accuracy  0.7500  (3 of 4 words)") != std::string::npos);
   CHECK(text.out.find("PLACE") != std::string::npos);
   CHECK(text.out.find("micro average") != std::string::npos);
 }
 
-TEST_CASE("tag: what doesn't go together, and models without such a head") {
+TEST_CASE("tag: missing and conflicting options, and models without a head for entities, are refused") {
   const CliFixture f(with_entities), plain;
   const std::string text = f.file("t.txt", "good\n"), csv = f.file("t.csv", "text,e\ngood,x\n"),
                     lines = f.file("l.jsonl", "{}\n");

@@ -11,7 +11,7 @@ namespace linformer_test::tokenize_test {
 
 using nlohmann::json;
 
-TEST_CASE("tokenize: ids, tokens and offsets") {
+TEST_CASE("tokenize: ids, tokens and offsets are printed") {
   const CliFixture f;
   const Ran ran = run({"tokenize", f.model(), "--format", "jsonl"},
                       "{\"text\":\"a Good x.\"}\n{\"text\":\"good\",\"pair\":\"bad film\"}\n");
@@ -24,7 +24,7 @@ TEST_CASE("tokenize: ids, tokens and offsets") {
   CHECK(lines_of(ran.out)[0].rfind("{\"ids\":[2,8,5,1,10,3],\"tokens\":", 0) == 0);
 }
 
-TEST_CASE("tokenize: options") {
+TEST_CASE("tokenize: options change special tokens, length and truncation") {
   const CliFixture f;
   const auto ids = [&](std::vector<std::string> flags) {
     flags.insert(flags.begin(), {"tokenize", f.model(), "--format", "jsonl"});
@@ -45,7 +45,7 @@ TEST_CASE("tokenize: options") {
   CHECK(json_lines(cut.out)[0]["total_tokens"] == 5);
 }
 
-TEST_CASE("tokenize: bad records and bad options") {
+TEST_CASE("tokenize: bad records are answered in their place, and bad options are refused") {
   const CliFixture f;
   const Ran ran = run({"tokenize", f.model(), "--format", "jsonl", "--id", "k"},
                       "{\"text\":\"good\",\"k\":\"a\"}\n[\n{\"text\":\"bad\",\"k\":2}\n");
@@ -64,7 +64,7 @@ TEST_CASE("tokenize: bad records and bad options") {
   CHECK(run({"tokenize", bare.model(), "good"}).code == 1);
 }
 
-TEST_CASE("tokenize: a folder of tokenizer files") {
+TEST_CASE("tokenize: a folder of tokenizer files takes the place of a model") {
   const CliFixture f;
   std::filesystem::create_directory(f.path("files"));
   std::string vocabulary;
@@ -83,7 +83,7 @@ TEST_CASE("tokenize: a folder of tokenizer files") {
   CHECK(json_lines(texts.out)[0]["ids"] == json_lines(from_files.out)[0]["ids"]);
 }
 
-TEST_CASE("tokenize: RoBERTa's reference lines" * doctest::test_suite("shared")) {
+TEST_CASE("tokenize: ids equal those of RoBERTa's reference lines" * doctest::test_suite("shared")) {
   const auto files = shared_path("data/tokenizers/roberta-base"),
              goldens = shared_path("data/tokenizer_goldens/bpe.jsonl");
   if (!files || !goldens) return;

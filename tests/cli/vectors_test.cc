@@ -1,4 +1,4 @@
-// Models that read vectors: npy in, and clear words where the wrong kind of input is given.
+// Tests models that read vectors: npy input, and clear errors for the wrong kind of input.
 #include <doctest/doctest.h>
 
 #include "arrays.h"
@@ -11,7 +11,8 @@ using nlohmann::json;
 
 namespace {
 
-// Items of two vectors each, of which `good` and `bad` counts are the first two numbers.
+// Returns items of two vectors each. The first two numbers of a vector are the item's pair of numbers, which count like
+// "good" and "bad".
 std::vector<float> vectors(const std::vector<std::pair<float, float>>& items) {
   std::vector<float> values;
   for (const auto& [good, bad] : items) {
@@ -28,7 +29,7 @@ std::vector<float> vectors(const std::vector<std::pair<float, float>>& items) {
 
 }  // namespace
 
-TEST_CASE("classify --vectors: a label for each item") {
+TEST_CASE("classify --vectors: each item gets a label") {
   const CliFixture f({.vectors = true});
   const std::vector<float> values = vectors({{1, 0}, {0, 1}, {2, 1}});
   const std::string file = f.file("v.npy", float_array<float>({3, 2, 16}, values));
@@ -43,7 +44,7 @@ TEST_CASE("classify --vectors: a label for each item") {
   CHECK(answers[2]["tokens"] == 2);
   CHECK(run({"classify", f.model(), "--vectors", file, "--json", "--batch", "1"}).out == ran.out);
   CHECK(run({"classify", f.model(), "--vectors", "-", "--json"}, read_file(file)).out == ran.out);
-  // One item, and double precision.
+  // An array may be a single item, and may be in double precision.
   const std::vector<double> wide(values.begin(), values.begin() + 32);
   const Ran one =
       run({"classify", f.model(), "--vectors", f.file("d.npy", float_array<double>({2, 16}, wide)), "--json"});
@@ -51,7 +52,7 @@ TEST_CASE("classify --vectors: a label for each item") {
   CHECK(run({"classify", f.model(), "--vectors", file, "--all-heads", "--table"}).code == 0);
 }
 
-TEST_CASE("encode --vectors: rows, the one put before them included") {
+TEST_CASE("encode --vectors: the output includes the row that the model puts before the vectors") {
   const CliFixture f({.vectors = true});
   const std::vector<float> values = vectors({{1, 0}, {0, 1}, {2, 1}});
   const std::string file = f.file("v.npy", float_array<float>({3, 2, 16}, values));
@@ -78,7 +79,7 @@ TEST_CASE("encode --vectors: rows, the one put before them included") {
   CHECK(encode("logits", "2").shape == Shape{3, 3});
 }
 
-TEST_CASE("vectors: wrong arrays, and the wrong kind of input, are one line and a code") {
+TEST_CASE("vectors: wrong arrays and the wrong kind of input are refused in one line") {
   const CliFixture f({.vectors = true}), text;
   const std::string good = f.file("v.npy", float_array<float>({2, 16}, std::vector<float>(32)));
   const std::string bad[] = {float_array<float>({2, 15}, std::vector<float>(30)),
@@ -87,7 +88,7 @@ TEST_CASE("vectors: wrong arrays, and the wrong kind of input, are one line and 
                              float_array<float>({1, 0, 16}, {}),
                              float_array<float>({2, 16}, std::vector<float>(31)),
                              float_array<float>({2, 16}, std::vector<float>(33)),
-                             float_array<float>({12, 16}, std::vector<float>(192)),  // 12 rows and the one before them
+                             float_array<float>({12, 16}, std::vector<float>(192)),  // 12 rows and one before them
                              id_array({{1, 2}}),
                              "[1, 2]\n"};
   for (const std::string& content : bad) {

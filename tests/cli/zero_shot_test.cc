@@ -28,7 +28,7 @@ double probability_of(const json& answer, const std::string& label) {
 
 }  // namespace
 
-TEST_CASE("zero-shot: the classes of the pairs, as transformers makes labels of them") {
+TEST_CASE("zero-shot: labels follow from the classes of the pairs as in transformers") {
   const CliFixture f(inference());
   const std::vector<std::string> labels = {"good", "bad", "plot"};
   const std::string text = "the good film";
@@ -63,11 +63,11 @@ TEST_CASE("zero-shot: the classes of the pairs, as transformers makes labels of 
   }
   CHECK(sum == doctest::Approx(1));
   CHECK(one["label"] == "good");
-  // Given several times each is a label, with its commas.
+  // If --zero-shot is given several times, each value is one label, even with commas.
   const json commas = json_lines(zero_shot({"--zero-shot", "good, bad", "--zero-shot", "plot"}).out)[0];
   CHECK(commas["scores"].size() == 2);
   CHECK(probability_of(commas, "good, bad") > 0);
-  // Threads and batches make no difference.
+  // The number of threads and the batch size make no difference.
   const std::string file = f.file("t.txt", "good film\nbad\n\nthe plot of a film\n");
   const auto file_answers = [&](const char* threads, const char* batch) {
     return run({"classify", f.model(), "-i", file, "--zero-shot", "good,bad", "--threads", threads, "--batch", batch})
@@ -77,7 +77,7 @@ TEST_CASE("zero-shot: the classes of the pairs, as transformers makes labels of 
   CHECK(lines_of(file_answers("1", "16")).size() == 4);
 }
 
-TEST_CASE("zero-shot: evaluated with the labels that were named") {
+TEST_CASE("zero-shot: --eval compares with the labels of --zero-shot") {
   const CliFixture f(inference());
   const std::string file = f.file("t.jsonl",
                                   "{\"text\":\"good good film\",\"label\":\"good\"}\n"
@@ -87,7 +87,7 @@ TEST_CASE("zero-shot: evaluated with the labels that were named") {
   CHECK(json_lines(ran.out)[0]["evaluation"]["accuracy"] == 0.5);
 }
 
-TEST_CASE("zero-shot: what doesn't go together, and models that know no entailment") {
+TEST_CASE("zero-shot: conflicting options, and models without a class for entailment, are refused") {
   const CliFixture f(inference()), other;
   const auto with = [&](const std::vector<std::string>& more) {
     std::vector<std::string> all = {"classify", f.model(), "good", "--zero-shot", "good,bad"};

@@ -67,7 +67,8 @@ class Lines {
   std::string longest() const { return std::to_string(encoder().max_tokens); }
   std::string file(const char* name) const { return folder_.path(name); }
 
-  // The true answer of a record for this head, as --eval reads it. One label is unknown to the model on purpose.
+  // Returns the true answer of a record for this head, as --eval reads it. One label is unknown to the model on
+  // purpose.
   json truth_of(const ClassificationHead& head, uint64_t record) const {
     const uint64_t outputs = description_.tensors[static_cast<size_t>(head.output.weight)].shape[0];
     const json label = head.labels.empty() ? json(record % outputs) : json(std::string(head.labels[record % outputs]));

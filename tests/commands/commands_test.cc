@@ -57,7 +57,7 @@ class Runs {
     ++models_;
   }
 
-  // Whether a run of the command ended with this exit code.
+  // Returns whether a run of the command ended with this exit code.
   bool ended(const std::string& command, int code) const {
     const auto found = codes_.find(command);
     return found != codes_.end() && found->second.contains(code);
@@ -113,7 +113,7 @@ void run_random(uint64_t count, size_t part) {
   }
 }
 
-// How many random models the complete run has: 100, or what the variable LINFORMER_COMMANDS_MODELS says.
+// Returns the number of random models in the complete run: that of the variable LINFORMER_COMMANDS_MODELS, or else 100.
 uint64_t random_models() {
   const char* wanted = std::getenv("LINFORMER_COMMANDS_MODELS");
   return wanted == nullptr ? 100 : std::strtoull(wanted, nullptr, 10);
@@ -134,12 +134,12 @@ TEST_CASE("commands end as contract.h says on every golden of ../shared" * docte
 }
 
 // tests/long.sh runs the complete cases. They take minutes, and an hour with sanitizers.
-TEST_CASE("complete: every command line on every golden" * doctest::skip()) {
+TEST_CASE("complete: every command line ends as contract.h says on every golden" * doctest::skip()) {
   run_goldens(golden_in_tree(), 1, 76, 2);
   if (const auto golden = shared_path("golden")) run_goldens(*golden, 1, 58, 4);
 }
 
-TEST_CASE("complete: every command line on random and unusual models" * doctest::skip()) {
+TEST_CASE("complete: every command line ends as contract.h says on random and unusual models" * doctest::skip()) {
   run_random(random_models(), 1);
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-// How many lines of each kind standard error has.
+// The number of lines of each kind on standard error.
 struct Said {
   size_t errors = 0;     // lines that say why the command gave up
   size_t records = 0;    // "record 3: ..."
@@ -40,8 +40,8 @@ Said read(const std::vector<std::string>& lines) {
   return said;
 }
 
-// Whether an error has a part of an internal message, which tells a user nothing, or is about memory, which such small
-// models can't exhaust.
+// Returns whether an error has a part of an internal message, which tells a user nothing, or is about memory, which
+// such small models can't exhaust.
 bool is_unclear(const std::string& err) {
   for (const char* part : {"unexpected: ", "out of memory", "json.exception", "std::", "basic_string", "vector::"}) {
     if (err.find(part) != std::string::npos) return true;
@@ -74,7 +74,7 @@ std::string wrong_with_answers(const CommandLine& line, const Ran& ran) {
     }
   }
   if (line.answers != Answers::json_object) return {};
-  // A command that fails altogether has no answer.
+  // A command that fails as a whole has no answer.
   if (ran.out.empty() && ran.code != 0) return {};
   return json::accept(ran.out) ? "" : "standard output is no JSON";
 }

@@ -15,7 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 using namespace linformer;
 
-// Makes folders with WordPiece vocabularies whose padding token has id 0 or 1, because models have either.
+// Makes two folders with WordPiece vocabularies. The padding token has the id 0 in one and 1 in the other, because both
+// occur in models.
 std::vector<std::string> tokenizer_folders(const Folder& folder) {
   std::vector<std::string> folders;
   for (const char* start : {"[PAD]\n[CLS]\n", "[CLS]\n[PAD]\n"}) {

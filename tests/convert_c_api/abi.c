@@ -1,4 +1,4 @@
-/* Prints each struct of the converter's C form with its fields, and each constant: what a program is compiled with. */
+/* Prints the sizes of the converter's C structs and of their fields, and its constants: programs depend on them. */
 #include <linformer_convert.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* The converter's C form from C99: conversions of golden checkpoints, a failure of each kind, and what cancels.
+/* Tests the converter's C interface from C99: conversions of golden checkpoints, each kind of failure, and cancelling.
  *   convert_test GOLDEN_FOLDER WORK_FOLDER */
 #include <linformer_convert.h>
 #include <stdio.h>
@@ -41,7 +41,7 @@ static lnf_convert_options options_for(const char* checkpoint) {
   return options;
 }
 
-/* The code of a conversion. After an error there is a sentence that fits it, no report, and no output. */
+/* Returns the code of a conversion. Checks that an error has a message, no report and no output. */
 static lnf_code code_of(const lnf_convert_options* options) {
   lnf_status status;
   lnf_convert_report* report = (lnf_convert_report*)&status;
@@ -78,7 +78,7 @@ static void see_progress(void* user, const char* phase, double share) {
   }
 }
 
-/* The entry of `list` whose name is `name`; NULL: any. All texts of all entries are there. */
+/* Finds the entry of `list` whose name is `name`, or any entry if `name` is NULL. Checks that no entry lacks a text. */
 static int find_entry(const lnf_convert_report* report, int32_t list, const char* name, lnf_convert_entry* found) {
   lnf_status status;
   int times = 0;
@@ -127,7 +127,7 @@ static void check_report(const lnf_convert_report* report) {
   CHECK(lnf_convert_report_get_summary(report, NULL, &status) == LNF_INVALID_ARGUMENT);
 }
 
-/* The model file that a program of the same options must give too stays, for the caller to compare. */
+/* Leaves the model file, for the caller to compare with that of linformer-convert with the same options. */
 static void check_conversion(const char* kept_output) {
   const char* labels[] = {"mnli=contradiction,neutral,entailment"};
   const char* kinds[] = {"sentence_classification_head=multi_label"};
@@ -171,7 +171,7 @@ static void check_conversion(const char* kept_output) {
   remove(output);
 }
 
-/* glu_lm with 1e30 as the first number of its embedding table, which f16 can't hold. */
+/* Writes glu_lm with 1e30 as the first number of its embedding table, which f16 can't hold. */
 static void write_altered(void) {
   static unsigned char bytes[65536];
   FILE* file = fopen(attention, "rb");
@@ -199,7 +199,7 @@ static void check_failures(void) {
   lnf_status status;
   lnf_convert_options options = options_for(NULL);
 
-  /* What the caller passed. */
+  /* The caller passed wrong arguments. */
   CHECK(code_of(NULL) == LNF_INVALID_ARGUMENT);
   CHECK(code_of(&options) == LNF_INVALID_ARGUMENT);
   options = options_for(classifier);
@@ -236,8 +236,7 @@ static void check_failures(void) {
   CHECK(lnf_convert_report_get_entry(NULL, 0, 0, NULL, &status) == LNF_INVALID_ARGUMENT);
   lnf_convert_report_free(NULL);
 
-  /* Inputs: absent, no checkpoint, one without a setting that it needs. The whole sentence goes where it was asked for.
-   */
+  /* The input is absent, is no checkpoint, or lacks a setting. The whole message is written to the caller's memory. */
   options = options_for(absent);
   CHECK(code_of(&options) == LNF_INVALID_ARGUMENT);
   options = options_for("/dev/null");
@@ -255,13 +254,13 @@ static void check_failures(void) {
   CHECK(code_of(&options) == LNF_OK);
   CHECK(error[0] == '\0');
 
-  /* The limit of memory. */
+  /* The conversion needs more memory than the limit. */
   options.max_memory = 100;
   CHECK(code_of(&options) == LNF_INVALID_ARGUMENT);
   options.max_memory = 1 << 24;
   CHECK(code_of(&options) == LNF_OK);
 
-  /* What no model file can hold, and where none can be written. */
+  /* The checkpoint has a value that no model file can hold, and the output can't be written. */
   write_altered();
   options = options_for(altered);
   options.config = heads;
@@ -302,7 +301,7 @@ static void check_tokenizer(void) {
   CHECK(lnf_convert_read_tokenizer(tokenizer_folder, &tokenizer, &status) == LNF_OK);
   CHECK(lnf_encoding_create(&encoding, &status) == LNF_OK);
   CHECK(lnf_encode(tokenizer, "a b", 3, NULL, 0, NULL, encoding, &status) == LNF_OK);
-  CHECK(lnf_encoding_size(encoding) >= 4); /* with what surrounds a text */
+  CHECK(lnf_encoding_size(encoding) >= 4); /* with special tokens */
   lnf_encoding_free(encoding);
   lnf_tokenizer_free(tokenizer);
   CHECK(lnf_convert_read_tokenizer(absent, &tokenizer, &status) == LNF_INVALID_ARGUMENT);

@@ -1,4 +1,5 @@
-# Run by ctest: the tests in C, and the model file that they leave is the one that linformer-convert writes.
+# Run by ctest. Runs the tests in C, and checks that the model file which they leave equals the one that
+# linformer-convert writes.
 cmake_minimum_required(VERSION 3.22)
 file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK})

@@ -103,7 +103,8 @@ std::string encoded(const HandTensor& tensor) {
 std::string zip_archive(const std::vector<HandZipEntry>& entries) {
   std::string file, directory;
   for (const HandZipEntry& entry : entries) {
-    // Version needed, flags, method, time, date, checksum, sizes, length of the name, length of the extra field.
+    // The fields are: version needed, flags, method, time, date, checksum, sizes, length of the name, length of the
+    // extra field.
     std::string facts = raw(uint16_t{20}) + raw(uint16_t{0}) + raw(uint16_t{0}) + raw(uint32_t{0}) +
                         raw(linformer::convert::crc32(as_bytes(entry.bytes)));
     for (int i = 0; i < 2; ++i) facts += raw(static_cast<uint32_t>(entry.bytes.size()));

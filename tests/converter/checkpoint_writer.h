@@ -1,4 +1,4 @@
-// Small checkpoints made by hand, in each file format, with no Python involved.
+// Writes small checkpoints in each file format, without Python.
 #pragma once
 
 #include <cstddef>
@@ -31,13 +31,14 @@ std::string encoded(const HandTensor& tensor);
 struct HandZipEntry {
   std::string name, bytes;
 };
-// Stored entries with sizes and checksums in both headers, and no zip64 records.
+// Returns a zip archive of uncompressed entries. Sizes and checksums are in both headers, and there are no zip64
+// records.
 std::string zip_archive(const std::vector<HandZipEntry>& entries);
 
-// {"args": Namespace(settings), "model": {name: tensor}}, as fairseq of 2020 saves it.
+// Return a file with {"args": Namespace(settings), "model": {name: tensor}}, as fairseq of 2020 saves it.
 std::string torch_zip(const std::vector<HandTensor>& tensors, const HandSettings& settings = {});
 std::string torch_legacy(const std::vector<HandTensor>& tensors, const HandSettings& settings = {});
-// The same, with settings as cfg = {"model": Namespace} of 2021.
+// Returns the same with the settings as cfg = {"model": Namespace}, as fairseq of 2021 saves them.
 std::string torch_zip_with_cfg(const std::vector<HandTensor>& tensors, const HandSettings& settings);
 
 std::string safetensors_file(const std::string& header, const std::string& data);

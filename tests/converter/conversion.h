@@ -19,16 +19,17 @@ struct Converted {
   std::shared_ptr<const linformer::Model> model;
 
   const linformer::ModelDescription& description() const { return model->description(); }
-  // A tensor's values in the checkpoint's shape.
+  // Returns a tensor's values in the order of the checkpoint's shape.
   std::vector<float> values(linformer::TensorIndex index) const;
 };
 
-// `config`: what --config would hold; empty: nothing. Throws what the converter throws.
+// Converts the bytes of a checkpoint. `config` is the content of the file that --config would name; if it is empty,
+// there is no --config. Throws the errors of the converter.
 Converted converted(const std::string& checkpoint, const std::string& config = "");
-// The sentence of the error that the conversion ends with; empty when it succeeds.
+// Returns the message of the error with which the conversion ends, or "" if it succeeds.
 std::string conversion_error(const std::string& checkpoint, const std::string& config = "");
 
-// The tensors of a checkpoint's file as f32; those of whole numbers are filled with 1.
+// Returns the tensors of a checkpoint file as f32. Tensors of integers are filled with 1.
 std::vector<HandTensor> tensors_of(const std::string& path);
 
 bool contains(const std::string& text, const std::string& part);

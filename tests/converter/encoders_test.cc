@@ -1,4 +1,5 @@
-// The encoders that need more than BERT's names: what the conversion makes of their settings, and what it refuses.
+// Tests the encoders that differ from BERT in more than names: what the conversion makes of their settings, and which
+// settings it refuses.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -18,7 +19,7 @@ using nlohmann::json;
 
 namespace {
 
-// A golden case whose settings are changed.
+// A golden case whose settings a test changes.
 struct GoldenCase {
   explicit GoldenCase(const std::string& name) : folder(golden_in_tree() + "/" + name) {
     bytes = read_file(folder + "/checkpoint.safetensors");
@@ -32,8 +33,8 @@ struct GoldenCase {
 
 struct Refusal {
   const char* what;
-  json settings;                   // null: the setting is taken away
-  std::vector<std::string> parts;  // of the sentence
+  json settings;                   // null removes the setting
+  std::vector<std::string> parts;  // of the error
 };
 
 void check_refusals(const std::string& name, const std::vector<Refusal>& refusals) {
@@ -58,10 +59,10 @@ const AttentionDescription& attention_of(const Converted& made, size_t layer) {
 
 }  // namespace
 
-TEST_CASE("ModernBERT: windows, two rotary bases, no norm before the first layer") {
+TEST_CASE("ModernBERT has windows, two rotary bases and no norm before the first layer") {
   GoldenCase golden("modernbert/labels");
   for (const bool old : {false, true}) {
-    if (old) {  // as version 4 of transformers writes the same
+    if (old) {  // as version 4 of transformers writes these settings
       for (const char* name : {"layer_types", "rope_parameters"}) golden.config.erase(name);
       golden.config.update({{"global_attn_every_n_layers", 3},
                             {"global_rope_theta", 160000.0},
@@ -84,7 +85,7 @@ TEST_CASE("ModernBERT: windows, two rotary bases, no norm before the first layer
   }
 }
 
-TEST_CASE("settings of ModernBERT that nothing computes are refused by name") {
+TEST_CASE("settings of ModernBERT that the runtime can't compute are refused by name") {
   check_refusals("modernbert/labels",
                  {{"no window", {{"local_attention", 0}}, {"local_attention is 0", "2 to"}},
                   {"negative window", {{"local_attention", -128}}, {"local_attention is -128"}},
@@ -121,7 +122,7 @@ TEST_CASE("ALBERT's layers share their weights, which the file has once") {
   const Converted made = golden.convert();
   const EncoderDescription& encoder = made.description().encoder;
   REQUIRE(encoder.layers.size() == 8);
-  // Two groups of two layers, each run twice.
+  // There are two groups of two layers, and each group runs twice.
   for (const auto& [first, second] : {std::pair<size_t, size_t>{0, 2}, {1, 3}, {4, 6}, {5, 7}}) {
     CHECK(attention_of(made, first).query.weight == attention_of(made, second).query.weight);
     CHECK(encoder.layers[first].ffn_norm.scale == encoder.layers[second].ffn_norm.scale);
@@ -145,7 +146,8 @@ TEST_CASE("MPNet's buckets become one bias for all layers") {
   CHECK(attention_of(made, 1).position_bias == bias);
   const std::vector<float> values = made.values(bias);
   REQUIRE(values.size() == 2 * 299);
-  // Of head 0, around distance 0: small distances have buckets of their own, far ones share the last.
+  // These are the values of head 0 around distance 0. Small distances have a bucket each, and large distances share the
+  // last one.
   const float* middle = values.data() + 149;
   CHECK(middle[1] != middle[-1]);
   CHECK(middle[7] != middle[8]);
@@ -158,7 +160,7 @@ TEST_CASE("MPNet's buckets become one bias for all layers") {
                   {"relative positions", {{"position_embedding_type", "relative_key"}}, {"position_embedding_type"}}});
 }
 
-TEST_CASE("ELECTRA and RoFormer") {
+TEST_CASE("ELECTRA's head is a score, RoFormer has rotary positions, and its other variants are refused") {
   const Converted discriminator = GoldenCase("hugging-face/electra_discriminator").convert();
   CHECK(discriminator.description().heads[0].name == "replaced_tokens");
   CHECK(discriminator.description().heads[0].kind == HeadKind::score);
@@ -173,14 +175,14 @@ TEST_CASE("ELECTRA and RoFormer") {
                   {"other longest text", {{"max_position_embeddings", 15}}, {"max_position_embeddings is 15"}}});
 }
 
-TEST_CASE("NomicBERT and GTE") {
+TEST_CASE("NomicBERT and GTE have scaled rotary positions, and their other variants are refused") {
   GoldenCase golden("rotary-bert/gte_masked_lm");
   golden.config["model_type"] = "new";
   golden.config.erase("rope_parameters");
   golden.config["rope_theta"] = 20000;
   golden.config["rope_scaling"] = {{"type", "ntk"}, {"factor", 8.0}};
   const Converted made = golden.convert();
-  // Heads of 4 channels.
+  // The heads have 4 channels.
   CHECK(attention_of(made, 0).rotary_base == 160000.f);
   CHECK(attention_of(made, 0).rotary_scale == doctest::Approx(std::pow(8., -2. / 4)));
   check_refusals(
@@ -204,12 +206,12 @@ TEST_CASE("NomicBERT and GTE") {
                   {"other width", {{"intermediate_size", 13}}, {"intermediate_size is 13"}}});
 }
 
-TEST_CASE("jina-v2: ALiBi on both sides, as much of it as the input may ask for") {
+TEST_CASE("jina-v2: ALiBi's bias is symmetric and reaches as far as the longest input") {
   GoldenCase golden("hugging-face/jina_encoder");
   const Converted made = golden.convert();
   const std::vector<float> bias = made.values(attention_of(made, 0).position_bias);
   REQUIRE(bias.size() == 3 * 79);
-  // Three heads: the slopes of two, then the first of four.
+  // Three heads have the slopes of two heads, and then the first slope of four heads.
   const float slopes[] = {1 / 16.f, 1 / 256.f, 1 / 4.f};
   for (size_t head = 0; head < 3; ++head) {
     for (const size_t distance : {size_t{0}, size_t{1}, size_t{39}}) {
@@ -228,7 +230,7 @@ TEST_CASE("jina-v2: ALiBi on both sides, as much of it as the input may ask for"
        {"a table that is too large", {{"max_position_embeddings", 16'000'000}}, {"bytes of memory"}}});
 }
 
-TEST_CASE("jina-v2's other code: norms of queries and keys, and of the layer's input once more") {
+TEST_CASE("jina-v2's other code has norms of queries and keys, and an outer norm") {
   GoldenCase golden("hugging-face/jina_code_encoder");
   const Converted made = golden.convert();
   const LayerDescription& layer = made.description().encoder.layers[1];

@@ -1,4 +1,5 @@
-// linformer-convert --from-lnfr as a program: what comes back, what is refused, and files that convert without flags.
+// Tests `linformer-convert --from-lnfr` as a program: what is exported, what is refused, and that exported files
+// convert without options.
 #include <doctest/doctest.h>
 
 #include "base/description.h"
@@ -20,7 +21,7 @@ std::vector<HandTensor> with_dense(std::vector<HandTensor> tensors) {
 
 }  // namespace
 
-TEST_CASE("--from-lnfr: a model with tokenizer and labels comes back, and converts again without any flags") {
+TEST_CASE("--from-lnfr: a model with tokenizer and labels is exported, and converts again without options") {
   Workplace place;
   write_tokenizer(place, "vocabulary", 0);
   write_file(place.path("c.pt"), with_head(2));
@@ -40,7 +41,7 @@ TEST_CASE("--from-lnfr: a model with tokenizer and labels comes back, and conver
     CHECK(read_file(place.path("a.lnfr")) == read_file(place.path("c.lnfr")));
   }
   CHECK(labels_of(place.path("c.lnfr")) == Labels{"no", "so so"});
-  // Flags come before what the file keeps.
+  // Options take precedence over what the file contains.
   REQUIRE(place.run(place.path("b.safetensors") + " --labels x,y -o " + place.path("d.lnfr")).status == 0);
   CHECK(labels_of(place.path("d.lnfr")) == Labels{"x", "y"});
   write_tokenizer(place, "large", 4);
@@ -48,7 +49,7 @@ TEST_CASE("--from-lnfr: a model with tokenizer and labels comes back, and conver
   CHECK(contains(large.err, "ids up to 10 but the model's embedding has 10 rows"));
 }
 
-TEST_CASE("--from-lnfr: a folder of sentence-transformers comes back as one file") {
+TEST_CASE("--from-lnfr: a folder of sentence-transformers is exported as one file") {
   Workplace place;
   TinyHuggingFace tiny;
   tiny.prefixed = false;
@@ -80,7 +81,7 @@ TEST_CASE("--from-lnfr: a folder of sentence-transformers comes back as one file
   CHECK(read_file(place.path("a.lnfr")) == read_file(place.path("c.lnfr")));
 }
 
-TEST_CASE("--from-lnfr: the report as JSON, and what is refused") {
+TEST_CASE("--from-lnfr: the report is printed as JSON, and conflicting arguments are refused") {
   Workplace place;
   write_file(place.path("c.pt"), with_head(2));
   REQUIRE(place.run(place.path("c.pt") + " --quiet -o " + place.path("a.lnfr")).status == 0);

@@ -1,5 +1,5 @@
-// The way back: checkpoint -> model file -> safetensors -> the same model file, byte by byte; and the values in
-// between.
+// Tests the export. A checkpoint becomes a model file, the model file becomes safetensors, and these become the same
+// model file again, byte by byte. The values in between are compared too.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -68,7 +68,8 @@ std::vector<float> values_of(const Checkpoint& checkpoint, const convert::Tensor
   return values;
 }
 
-// How many values of the tensor are 0 in the export because no text of the model reaches them, as its report says.
+// Returns how many values of the tensor are 0 in the export because no text of the model reaches them. The export's
+// report says how many.
 size_t unused_values(const convert::ExportReport& report, const std::string& name) {
   for (const convert::ExportReport::Row& row : report.rows) {
     if (row.tensor == name && !row.note.empty()) return std::stoul(row.note);
@@ -76,8 +77,8 @@ size_t unused_values(const convert::ExportReport& report, const std::string& nam
   return 0;
 }
 
-// Every tensor of `file` that the conversion left in has its name, shape and values; there is no other.
-// `divided`: those whose values the conversion changes.
+// Checks that every tensor of `file` that the conversion kept has its name, shape and values in the export, and that
+// the export has no other tensor. `divided` are the names of tensors whose values the conversion changes.
 void check_values(const std::string& file, const std::string& back, const Made& made,
                   const std::set<std::string>& divided = {}) {
   const Checkpoint before = Checkpoint::open(as_bytes(file), "before"),
@@ -110,7 +111,8 @@ void check_values(const std::string& file, const std::string& back, const Made& 
   if (divided.empty()) CHECK(after.tensors.size() + left_out == before.tensors.size());
 }
 
-// Both directions and types; returns the safetensors file of f32.
+// Converts and exports with each type of weights, and checks that the files are the same again. Returns the safetensors
+// file of f32.
 std::string check_round_trip(const std::string& file, const std::string& config) {
   std::string first;
   for (const ElementType type : all_types) {
@@ -127,7 +129,8 @@ std::string check_round_trip(const std::string& file, const std::string& config)
   return first;
 }
 
-// A LinformerLM of the package linformer, which knows no padding: any vocabulary fits.
+// Returns the tensors of a LinformerLM of the package `linformer`. It has no padding token, so that any vocabulary
+// fits.
 std::vector<HandTensor> language_model(int64_t vocabulary) {
   std::vector<HandTensor> made;
   const auto add = [&](const std::string& name, const std::vector<int64_t>& shape) {
@@ -158,7 +161,7 @@ int check_exports(const std::string& golden) {
     CAPTURE(entry.path().string());
     const std::string bytes = read_file(entry.path());
     json settings = json::parse(read_file(entry.path().parent_path() / "meta.json"))["config"];
-    if (settings.contains("vit")) {  // two classes, each with its arguments
+    if (settings.contains("vit")) {  // arguments of two classes
       const json vit = settings["vit"];
       settings = settings["linformer"];
       settings.update(vit);
@@ -178,15 +181,15 @@ int check_exports(const std::string& golden) {
 
 }  // namespace
 
-TEST_CASE("every golden checkpoint comes back with its values, and converts to the same file") {
+TEST_CASE("every golden checkpoint is exported with its values, and converts to the same file") {
   CHECK(check_exports(golden_in_tree()) >= 78);
 }
 
-TEST_CASE("all golden checkpoints come back" * doctest::test_suite("shared")) {
+TEST_CASE("all golden checkpoints are exported with their values" * doctest::test_suite("shared")) {
   if (const std::optional<std::string> golden = shared_path("golden")) CHECK(check_exports(*golden) >= 55);
 }
 
-TEST_CASE("small models of the other families come back too") {
+TEST_CASE("small models of the other families are exported with their values too") {
   TinyFairseq tiny;
   std::vector<HandTensor> fairseq = tiny.tensors();
   add_head(fairseq, "mnli", 8, 8, 3);
@@ -210,7 +213,7 @@ TEST_CASE("small models of the other families come back too") {
   }
 }
 
-TEST_CASE("every kind of tokenizer comes back") {
+TEST_CASE("every kind of tokenizer is exported, and converts to the same file") {
   const TemporaryFolder folder;
   const std::string model = folder.path("a.lnfr"), back = folder.path("b.safetensors"), again = folder.path("c.lnfr");
   const std::string checkpoint = folder.path("c.pt");
@@ -238,7 +241,7 @@ TEST_CASE("every kind of tokenizer comes back") {
         std::set{TokenizerKind::byte_bpe, TokenizerKind::wordpiece, TokenizerKind::unigram, TokenizerKind::bpe});
 }
 
-TEST_CASE("a spectral norm comes back as the one weight that the model uses") {
+TEST_CASE("a weight with a spectral norm is exported as the one weight that the model uses") {
   TinyFairseq tiny;
   std::vector<HandTensor> tensors = tiny.tensors();
   add_head(tensors, "mnli", 8, 8, 3);
@@ -252,8 +255,9 @@ TEST_CASE("a spectral norm comes back as the one weight that the model uses") {
   CHECK(Checkpoint::open(as_bytes(back), "back").find(weight) != nullptr);
 }
 
-TEST_CASE("what a model never uses of a tensor is 0, and said to be") {
-  // The port of fairseq to Hugging Face has as many columns as rows of positions, the last of which are never reached.
+TEST_CASE("values of a tensor that a model never uses are exported as 0, and the report says so") {
+  // In the port of fairseq to Hugging Face a projection has as many columns as there are rows of positions. No text
+  // reaches the last columns.
   TinyHuggingFace tiny;
   tiny.family = TinyFamily::roberta;
   std::vector<HandTensor> tensors = tiny.tensors();
@@ -285,7 +289,7 @@ TEST_CASE("what a model never uses of a tensor is 0, and said to be") {
   check_round_trip(file, config);
 }
 
-TEST_CASE("the matrix that all layers share comes back under its own name too") {
+TEST_CASE("the matrix that all layers share is exported under its own name too") {
   TinyHuggingFace tiny;
   tiny.family = TinyFamily::roberta;
   std::vector<HandTensor> tensors = tiny.tensors();
@@ -295,14 +299,14 @@ TEST_CASE("the matrix that all layers share comes back under its own name too") 
     matrix.name = "roberta.encoder.layer." + std::to_string(layer) + ".attention.self.compress_k.weight";
     tensors.push_back(matrix);
   }
-  // Without that name the missing compress_v would be an error.
+  // If the export lacked that name, the missing compress_v would be an error.
   json config = tiny.config();
   config["shared_kv_compressed"] = false;
   const std::string back = check_round_trip(safetensors(tensors), config.dump());
   CHECK(Checkpoint::open(as_bytes(back), "back").find("roberta.encoder.compress_layer.weight") != nullptr);
 }
 
-TEST_CASE("the exported file is plain safetensors: types, order, alignment and texts") {
+TEST_CASE("the exported file is plain safetensors in its types, order, alignment and metadata") {
   TinyFairseq tiny;
   const std::string file = torch_zip(tiny.tensors(), tiny.settings());
   const Made made = make(file, "", ElementType::bf16);
@@ -328,8 +332,8 @@ TEST_CASE("the exported file is plain safetensors: types, order, alignment and t
   CHECK(types == std::set<std::string>{"BF16", "F32"});
 }
 
-TEST_CASE("settings that only a left-out tensor asked for are kept") {
-  // Such as linformer_quantize, which PyText's dialect asks for only where there is a bias.
+TEST_CASE("settings that only a left-out tensor needs are kept") {
+  // An example is linformer_quantize, which PyText's dialect asks for only if there is a bias.
   const auto file = [](const std::string& settings) {
     TinyFairseq tiny;
     return safetensors(tiny.tensors(), {{"linformer.settings", settings}});
@@ -338,7 +342,7 @@ TEST_CASE("settings that only a left-out tensor asked for are kept") {
   CHECK(json::parse(made.settings) == json{{"encoder_attention_heads", 2}, {"of_a_tensor", {1, "x"}}});
 }
 
-TEST_CASE("--config comes before the settings that an exported file keeps") {
+TEST_CASE("--config takes precedence over the settings that an exported file keeps") {
   TinyFairseq tiny;
   const std::string back = exported(make(torch_zip(tiny.tensors(), tiny.settings()), "").file);
   CHECK(converted(back).description().encoder.layers[0].attention.heads == 2);
@@ -347,7 +351,7 @@ TEST_CASE("--config comes before the settings that an exported file keeps") {
   CHECK(json::parse(other.settings)["encoder_attention_heads"] == 4);
 }
 
-TEST_CASE("files that can't be exported, and damaged texts in exported files") {
+TEST_CASE("files that can't be exported and damaged metadata in exported files are refused") {
   TinyFairseq tiny;
   const Made made = make(torch_zip(tiny.tensors(), tiny.settings()), "");
   const auto refused = [](std::span<const std::byte> file) -> std::string {
@@ -367,14 +371,14 @@ TEST_CASE("files that can't be exported, and damaged texts in exported files") {
     CAPTURE(std::string(text.second));
     CHECK(contains(conversion_error(safetensors(tiny.tensors(), text.first)), text.second));
   }
-  // A dialect that does not fit, or that nobody knows, is not what decides.
+  // A dialect in the metadata that doesn't fit or is unknown is ignored.
   for (const char* dialect : {"xformers", "of-a-later-version", "tatp22"}) {
     CHECK(converted(safetensors(tiny.tensors(), {{"linformer.dialect", dialect}}), R"({"encoder_attention_heads": 2})")
               .report.dialect == "fairseq");
   }
 }
 
-TEST_CASE("base64: all lengths and bytes there and back, and nothing else") {
+TEST_CASE("base64: bytes of all lengths are encoded and decoded, and malformed text is refused") {
   std::vector<std::byte> bytes;
   for (int i = 0; i < 600; ++i) {
     const std::string text = convert::to_base64(bytes);

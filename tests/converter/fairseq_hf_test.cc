@@ -1,4 +1,4 @@
-// The port of fairseq's Linformer to Hugging Face's classes, on small checkpoints made by hand.
+// Tests the port of fairseq's Linformer to Hugging Face's classes on small checkpoints.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -16,7 +16,8 @@ namespace {
 constexpr const char* settings =
     R"({"num_attention_heads": 2, "hidden_act": "gelu_new", "layer_norm_eps": 1e-5, "pad_token_id": 1})";
 
-// d 8, 10 tokens, N 6, k 2, two layers. `columns` of compress_k: 6, or 8 as in models trained with these classes.
+// Returns the tensors of a model with d 8, a vocabulary of 10, N 6, k 2 and two layers. compress_k has `columns`
+// columns: 6, or 8 as in models trained with these classes.
 std::vector<HandTensor> tiny_port(int64_t columns = 6) {
   std::vector<HandTensor> made;
   const auto add = [&](const std::string& name, const std::vector<int64_t>& shape) {
@@ -59,7 +60,7 @@ void add_masked_lm(std::vector<HandTensor>& tensors) {
 
 }  // namespace
 
-TEST_CASE("Hugging Face port of fairseq: roles, values and facts") {
+TEST_CASE("Hugging Face port of fairseq: each role gets its tensor's values, and the dialect's facts are right") {
   std::vector<HandTensor> tensors = tiny_port();
   add_masked_lm(tensors);
   const Converted model = converted(torch_zip(tensors), settings);
@@ -103,7 +104,7 @@ TEST_CASE("Hugging Face port of fairseq: roles, values and facts") {
   CHECK(model.report.mapped.size() == tensors.size());
 }
 
-TEST_CASE("Hugging Face port of fairseq: columns that no position reaches, and shared projections") {
+TEST_CASE("Hugging Face port of fairseq: columns that no position reaches are cut, and shared projections are found") {
   std::vector<HandTensor> wide = tiny_port(8);
   const Converted cut = converted(safetensors(wide), settings);
   const EncoderDescription& encoder = cut.description().encoder;
@@ -120,7 +121,7 @@ TEST_CASE("Hugging Face port of fairseq: columns that no position reaches, and s
   const std::string said = R"({"num_attention_heads": 2, "shared_kv_compressed": )";
   CHECK(converted(safetensors(shared), said + "true}").description().encoder.projections.size() == 2);
   CHECK(contains(conversion_error(safetensors(shared), said + "false}"), "compress_v.weight"));
-  // One for all layers, with the bias that is never used, under the only name that safetensors kept.
+  // All layers share one projection, under the only name that safetensors kept. Its bias is never used.
   for (const char* layer : {"0", "1"}) {
     remove(shared, std::string("roberta.encoder.layer.") + layer + ".attention.self.compress_k.weight");
   }
@@ -131,7 +132,7 @@ TEST_CASE("Hugging Face port of fairseq: columns that no position reaches, and s
   CHECK(lists(single.report.left_out, "roberta.encoder.compress_layer.bias"));
 }
 
-TEST_CASE("Hugging Face port of fairseq: a classifier, unused tensors and refusals") {
+TEST_CASE("Hugging Face port of fairseq: a classifier is converted, and unused tensors are listed or refused") {
   std::vector<HandTensor> tensors = tiny_port();
   for (const auto& [name, rows] : {std::pair<const char*, int64_t>{"dense", 8}, {"out_proj", 3}}) {
     tensors.push_back(random_tensor(std::string("classifier.") + name + ".weight", {rows, 8}, 1));

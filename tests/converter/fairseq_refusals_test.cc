@@ -1,4 +1,4 @@
-// What the fairseq dialect refuses, and that its sentences name the thing.
+// Tests what the fairseq dialect refuses, and that its errors name the setting or the tensor.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -14,11 +14,11 @@ const std::string layer0 = tiny_encoder + "layers.0.", layer1 = tiny_encoder + "
 
 }  // namespace
 
-TEST_CASE("what can't be known or does not fit together is refused with a sentence that says why") {
+TEST_CASE("missing settings, and tensors and settings that don't fit together, are refused with the reason") {
   struct Case {
     const char* what;
     std::function<void(std::vector<HandTensor>&, HandSettings&)> change;
-    std::vector<std::string> parts;  // of the sentence
+    std::vector<std::string> parts;  // of the error
   };
   const auto tensor = [](auto change) {
     return [change](std::vector<HandTensor>& tensors, HandSettings&) { change(tensors); };

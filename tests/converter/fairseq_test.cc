@@ -1,4 +1,5 @@
-// The fairseq dialect on small checkpoints made by hand: eras, renames, sharing, settings, and what it refuses.
+// Tests the fairseq dialect on small checkpoints: versions of fairseq, renamed tensors, shared projections, settings,
+// and what is refused.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -18,7 +19,7 @@ namespace {
 
 const std::string layer0 = tiny_encoder + "layers.0.", layer1 = tiny_encoder + "layers.1.";
 
-// The first field in which two models differ apart from the names of their tensors.
+// Returns the first field in which two models differ, apart from the names of their tensors.
 std::string difference_but_names(const Converted& a, const Converted& b) {
   ModelDescription first = a.description(), second = b.description();
   for (TensorDescription& tensor : first.tensors) tensor.name.clear();
@@ -73,7 +74,7 @@ void check_all_values(const Converted& model, std::vector<HandTensor>& tensors) 
 
 }  // namespace
 
-TEST_CASE("each role gets the values of its tensor, and the facts of the dialect") {
+TEST_CASE("each role gets the values of its tensor, and the description has the dialect's facts") {
   TinyFairseq tiny;
   std::vector<HandTensor> tensors = tiny.tensors();
   const Converted model = converted(torch_zip(tensors, tiny.settings()));
@@ -109,12 +110,12 @@ TEST_CASE("each role gets the values of its tensor, and the facts of the dialect
     CHECK(!layer.attention.value_is_key);
   }
   CHECK(!encoder.final_norm.present());
-  CHECK(model.description().mlm.output.weight == encoder.embedding.tokens);  // tied by value
+  CHECK(model.description().mlm.output.weight == encoder.embedding.tokens);  // tied, because the values are equal
   CHECK(model.report.mapped.size() == tensors.size());
   CHECK(model.report.left_out.empty());
 }
 
-TEST_CASE("every file format and both places of settings give one model, byte for byte") {
+TEST_CASE("every file format and both places of settings give the same model, byte for byte") {
   TinyFairseq tiny;
   const std::vector<HandTensor> tensors = tiny.tensors();
   const Converted zip = converted(torch_zip(tensors, tiny.settings()));
@@ -172,7 +173,7 @@ TEST_CASE("wrappers, old names and packed attention give the same model") {
   }
 }
 
-TEST_CASE("all sharing modes and fallbacks name the projections rightly") {
+TEST_CASE("every way of sharing projections is recognised") {
   TinyFairseq tiny;
   const auto projections_of = [](const Converted& model) {
     std::vector<uint32_t> list;
@@ -193,7 +194,7 @@ TEST_CASE("all sharing modes and fallbacks name the projections rightly") {
   silent.erase("shared_kv_compressed");
   CHECK(projections_of(converted(torch_zip(shared_kv.tensors(), silent))) == List{0, 0, 1, 1});
 
-  // Shared by value only, as after a move between devices.
+  // The tensors only have equal values, as after a move between devices, and count as shared.
   std::vector<HandTensor> equal = own;
   for (const std::string& name : {layer0 + "self_attn.compress_v.weight", layer1 + "self_attn.compress_k.weight",
                                   layer1 + "self_attn.compress_v.weight"}) {
@@ -201,7 +202,8 @@ TEST_CASE("all sharing modes and fallbacks name the projections rightly") {
   }
   CHECK(projections_of(converted(torch_zip(equal, tiny.settings()))) == List{0, 0, 0, 0});
 
-  // One shared layer, kept under its own name alone; then with the layers' copies of 2020; the layers' own go first.
+  // All layers share one projection. First the file has it only under its own name, and then also as the layers' copies
+  // of 2020. The layers' own copies take precedence.
   std::vector<HandTensor> shared = shared_kv.tensors();
   HandTensor one = named(shared, layer0 + "self_attn.compress_k.weight");
   remove(shared, layer0 + "self_attn.compress_k.weight");
@@ -232,7 +234,7 @@ TEST_CASE("all sharing modes and fallbacks name the projections rightly") {
   for (size_t i = own.size(); i < junk.size(); ++i) CHECK(lists(with_junk.report.left_out, junk[i].name));
 }
 
-TEST_CASE("the output is tied or not by its values, and lost aliases are found again") {
+TEST_CASE("the output is tied if its values equal the embedding's, also if the file has only one of the names") {
   TinyFairseq tiny;
   std::vector<HandTensor> tensors = tiny.tensors();
   const Converted tied = converted(torch_zip(tensors, tiny.settings()));
@@ -253,7 +255,7 @@ TEST_CASE("the output is tied or not by its values, and lost aliases are found a
   CHECK(!converted(torch_zip(headless.tensors(), tiny.settings())).description().mlm.present());
 }
 
-TEST_CASE("norms before or after, with and without the embedding's, and quant_noise by era") {
+TEST_CASE("the places of norms, the embedding's norm and quant_noise are read for every version of fairseq") {
   TinyFairseq tiny;
   tiny.final_norm = true;
   std::vector<HandTensor> tensors = tiny.tensors();
@@ -288,7 +290,7 @@ TEST_CASE("norms before or after, with and without the embedding's, and quant_no
   CHECK(earlier.description().encoder.embedding.transform_before_norm);
 }
 
-TEST_CASE("several heads, fairseq's default name first; spectral norm is divided out") {
+TEST_CASE("several heads are converted, fairseq's default name first, and a spectral norm is divided out") {
   TinyFairseq tiny;
   std::vector<HandTensor> tensors = tiny.tensors();
   add_head(tensors, "mnli", 8, 5, 3);
@@ -334,7 +336,7 @@ TEST_CASE("f16, bf16 and f64 checkpoints keep their values") {
   }
 }
 
-TEST_CASE("settings: the user's come first, and activations are fairseq's") {
+TEST_CASE("settings: the user's take precedence, and activations have fairseq's names") {
   TinyFairseq tiny;
   const std::string file = torch_zip(tiny.tensors(), tiny.settings());
   CHECK(converted(file, R"({"encoder_attention_heads": 4})").description().encoder.layers[0].attention.heads == 4);

@@ -1,5 +1,5 @@
-// Numbers that no model of a family has, in each setting that shapes it: the conversion is refused by the setting's
-// name.
+// Tests that numbers which no model of a family can have are refused, for each setting that shapes the model. The error
+// names the setting.
 #include <doctest/doctest.h>
 
 #include <cstdint>
@@ -19,9 +19,9 @@ using nlohmann::json;
 namespace {
 
 struct FamilySettings {
-  const char* golden;                 // of tests/data/golden
-  std::vector<const char*> settings;  // "a.b": b of the object a
-  const char* without = nullptr;      // a setting that would come before them
+  const char* golden;                 // a folder in tests/data/golden
+  std::vector<const char*> settings;  // "a.b" is b in the object a
+  const char* without = nullptr;      // a setting that would take precedence
 };
 
 const FamilySettings families[] = {
@@ -52,7 +52,7 @@ const FamilySettings families[] = {
      {"num_attention_heads", "intermediate_size", "hidden_size", "num_hidden_layers", "max_position_embeddings"}},
 };
 
-// The setting `name` of `config`, which is made where it is not there.
+// Returns the setting `name` of `config`. Adds it if it doesn't exist.
 json& setting_of(json& config, const std::string& name) {
   json* at = &config;
   size_t begin = 0;

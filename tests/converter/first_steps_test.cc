@@ -1,4 +1,5 @@
-// What a new user meets: models of other kinds, misspelt settings, wrapped names, programs instead of weights.
+// Tests what a new user meets: models of other kinds, misspelt settings, names with prefixes, and programs instead of
+// weights.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -25,7 +26,7 @@ std::vector<HandTensor> prefixed(std::vector<HandTensor> tensors, const std::str
 
 }  // namespace
 
-TEST_CASE("a model_type that isn't supported is quoted in one line, beside those that are") {
+TEST_CASE("the error for an unsupported model_type quotes it in one line and lists the supported ones") {
   Workplace place;
   std::filesystem::create_directories(place.path("model"));
   struct Case {
@@ -51,7 +52,7 @@ TEST_CASE("a model_type that isn't supported is quoted in one line, beside those
     CHECK(!contains(run.err, "\x1b"));
     for (const std::string& name : c.names) CHECK(!contains(run.err, "\"" + name + "\""));
   }
-  // Encoders of BERT's layout and another family.
+  // These encoders have BERT's layout but belong to another family.
   TinyHuggingFace tiny;
   for (const char* type : {"xlnet", "longformer", "nystromformer"}) {
     std::vector<HandTensor> tensors = renamed(tiny.tensors(), "bert.", std::string(type) + ".");
@@ -65,11 +66,11 @@ TEST_CASE("a model_type that isn't supported is quoted in one line, beside those
     CHECK(is_one_line(run.err));
     check_sentence(run.err, {std::string("model_type \"") + type + "\"", "xlm-roberta", "not supported"});
   }
-  // Without a model_type the names are all there is.
+  // Without a model_type the error can only quote the names of tensors.
   CHECK(contains(conversion_error(safetensors({random_tensor("wte.weight", {2, 2}, 1)})), "wte.weight"));
 }
 
-TEST_CASE("a misspelt setting is named before whatever fails") {
+TEST_CASE("the error names a misspelt setting before anything else that fails") {
   Workplace place;
   TinyFairseq tiny;
   write_file(place.path("c.pt"), torch_zip(tiny.tensors()));
@@ -85,11 +86,12 @@ TEST_CASE("a misspelt setting is named before whatever fails") {
     return text.starts_with("linformer-convert: unknown setting " + part) ||
            text.starts_with("linformer-convert: unknown settings " + part);
   };
-  // What the failure is about.
+  // Here the conversion fails because of the misspelt setting.
   const std::string heads = error({{"encoder_atention_heads", 2}}, "c.pt");
   CHECK(begins(heads, "\"encoder_atention_heads\" in "));
   check_sentence(heads, {"cfg.json", "did you mean encoder_attention_heads?", "{\"encoder_attention_heads\": NUMBER}"});
-  // Failures before the setting would have been asked for: no such file, a damaged one, another model, no vocabulary.
+  // Here the conversion fails before it asks for the setting: the checkpoint is absent, damaged or of another model, or
+  // there is no vocabulary.
   write_file(place.path("damaged.pt"), "damaged");
   write_file(place.path("other.pt"), torch_zip({random_tensor("other", {2}, 1)}));
   for (const char* checkpoint : {"absent.pt", "damaged.pt", "other.pt"}) {
@@ -101,7 +103,8 @@ TEST_CASE("a misspelt setting is named before whatever fails") {
   const std::string vocabulary = error({{"activation_fnn", "relu"}, {"encoder_attention_heads", 2}}, "c.pt",
                                        " --tokenizer " + place.path("absent"));
   CHECK(begins(vocabulary, "\"activation_fnn\" in "));
-  // Several; names that only mean nothing are no misspellings, nor are those of other implementations.
+  // Several misspellings are named. A name that resembles no setting, or that belongs to another implementation, is not
+  // a misspelling.
   const std::string several =
       error({{"Activation-Fn", "relu"}, {"encoder_atention_heads", 2}, {"learning_rate", 1}, {"n_heads", 2}}, "c.pt");
   check_sentence(several, {"\"Activation-Fn\"", "\"encoder_atention_heads\"", "activation_fn?"});
@@ -109,7 +112,7 @@ TEST_CASE("a misspelt setting is named before whatever fails") {
   CHECK(!contains(several, "\"n_heads\""));
   CHECK(!contains(error({{"learning_rate", 1}, {"n_heads", 2}}, "c.pt"), "unknown setting"));
 
-  // A file that was found beside the checkpoint.
+  // The settings may also be in a file beside the checkpoint.
   std::filesystem::create_directories(place.path("model"));
   write_file(place.path("model/model.safetensors"), safetensors(tiny.tensors()));
   write_file(place.path("model/config.json"), R"({"encoder_atention_heads": 2})");
@@ -117,7 +120,7 @@ TEST_CASE("a misspelt setting is named before whatever fails") {
   CHECK(begins(found.err, "\"encoder_atention_heads\" in "));
 }
 
-TEST_CASE("names with any common prefix are read, nested ones too") {
+TEST_CASE("tensor names with any common prefix are read, nested prefixes too") {
   TinyFairseq fairseq;
   const Converted plain = converted(torch_zip(fairseq.tensors(), fairseq.settings()));
   TinyHuggingFace bert, bare;
@@ -146,14 +149,14 @@ TEST_CASE("names with any common prefix are read, nested ones too") {
     check(converted(safetensors(prefixed(bert.tensors(), prefix)), config), plain_bert, prefix);
     check(converted(safetensors(prefixed(bare.tensors(), prefix)), config), plain_bare, prefix);
     check(converted(torch_zip(prefixed(tatp22.tensors(), prefix)), tatp22_config), plain_tatp22, prefix);
-    // A teacher beside the student: which one is meant?
+    // A checkpoint with a teacher beside the student is refused, because the converter can't know which one is meant.
     std::vector<HandTensor> two = prefixed(bert.tensors(), prefix);
     for (const HandTensor& tensor : prefixed(bert.tensors(), "teacher.")) two.push_back(tensor);
     CHECK(conversion_error(safetensors(two), config) != "");
   }
 }
 
-TEST_CASE("a model beside other tensors is converted alone, and the report lists the others") {
+TEST_CASE("a model beside other tensors is converted alone, and the report lists the other tensors") {
   const TinyHuggingFace bert;
   const std::string config = bert.config().dump();
   const Converted plain = converted(safetensors(bert.tensors()), config);
@@ -162,7 +165,7 @@ TEST_CASE("a model beside other tensors is converted alone, and the report lists
                                           random_tensor("metrics.0.confusion.matrix", {2, 2}, 4)};
   for (const std::string prefix : {"net.core.", "net.core.bert_model.", "student."}) {
     CAPTURE(prefix);
-    // Before the model's tensors, behind them and in between.
+    // The other tensors stand before, behind and between the model's tensors.
     std::vector<HandTensor> tensors = prefixed(bert.tensors(), prefix);
     for (size_t i = 0; i < others.size(); ++i) {
       tensors.insert(tensors.begin() + static_cast<std::ptrdiff_t>(i * tensors.size() / (others.size() - 1)),
@@ -192,7 +195,7 @@ TEST_CASE("a model beside other tensors is converted alone, and the report lists
   }
 }
 
-TEST_CASE("of two models in a checkpoint a setting says which") {
+TEST_CASE("a setting chooses between two models in one checkpoint") {
   Workplace place;
   TinyHuggingFace student, teacher;
   teacher.layers = 3;
@@ -223,7 +226,7 @@ TEST_CASE("of two models in a checkpoint a setting says which") {
   const Run none = run("pupil.");
   CHECK(none.status == 1);
   CHECK(contains(none.err, "no tensor's name begins with \"pupil.\""));
-  // There and back.
+  // The model is exported and converts again.
   REQUIRE(run("student.").status == 0);
   REQUIRE(place.run("--from-lnfr " + place.path("x.lnfr") + " -o " + place.path("back.safetensors")).status == 0);
   CHECK(!contains(read_file(place.path("back.safetensors")), "teacher."));
@@ -231,7 +234,7 @@ TEST_CASE("of two models in a checkpoint a setting says which") {
   CHECK(read_file(place.path("x.lnfr")) == read_file(place.path("y.lnfr")));
 }
 
-TEST_CASE("layers of an unknown model are no models of their own") {
+TEST_CASE("layers of an unknown model are not taken for models of their own") {
   const std::string prefix = "blocks.0.attention.";
   std::vector<HandTensor> tensors = {random_tensor("embed.weight", {4, 4}, 1)};
   for (const char* name : {"to_q.weight", "to_k.weight", "to_out.weight", "to_out.bias"}) {
@@ -241,7 +244,7 @@ TEST_CASE("layers of an unknown model are no models of their own") {
   CHECK(contains(conversion_error(safetensors(tensors)), "no supported implementation has tensors of these names"));
 }
 
-TEST_CASE("a wrapped model comes back under its own names and converts again") {
+TEST_CASE("a model with prefixed names is exported under its own names and converts again") {
   Workplace place;
   TinyFairseq tiny;
   write_file(place.path("c.pt"), torch_zip(prefixed(tiny.tensors(), "student.encoder."), tiny.settings()));
@@ -255,7 +258,7 @@ TEST_CASE("a wrapped model comes back under its own names and converts again") {
   CHECK(read_file(place.path("a.lnfr")) == read_file(place.path("c.lnfr")));
 }
 
-TEST_CASE("TorchScript is told apart, with the line of Python that saves its weights") {
+TEST_CASE("TorchScript is recognised, and the error has the line of Python that saves its weights") {
   Workplace place;
   const std::string code = "def forward(self): pass";
   std::string archive = zip_archive({{"m/data.pkl", PickleWriter().empty_dict().stop()},
@@ -278,7 +281,7 @@ TEST_CASE("TorchScript is told apart, with the line of Python that saves its wei
   }
 }
 
-TEST_CASE("the report has at most fifteen lines of eighty columns, --verbose has the tables") {
+TEST_CASE("the report has at most fifteen lines of eighty columns, and --verbose has the tables") {
   Workplace place;
   const auto check_fits = [](const std::string& text) {
     CAPTURE(text);
@@ -320,7 +323,7 @@ TEST_CASE("the report has at most fifteen lines of eighty columns, --verbose has
   CHECK(place.run(checkpoint + " --verbose --quiet -o " + output).status == 2);
   CHECK(contains(place.run("--from-lnfr " + output + " --verbose --force -o " + place.path("back")).out, "Tensors"));
 
-  // Labels without end, of wide characters, and with bytes that are none.
+  // This model has very many labels of wide characters.
   std::vector<HandTensor> tensors = TinyHuggingFace().tensors();
   add_pair(tensors, "classifier", 40, 8);
   json bert = TinyHuggingFace().config();
@@ -335,7 +338,7 @@ TEST_CASE("the report has at most fifteen lines of eighty columns, --verbose has
   check_fits(wide.out);
 }
 
-TEST_CASE("-o - is standard output, the report then goes to standard error") {
+TEST_CASE("-o - writes to standard output, and the report then goes to standard error") {
   Workplace place;
   write_file(place.path("c.pt"), with_head(2));
   REQUIRE(place.run(place.path("c.pt") + " -o " + place.path("a.lnfr")).status == 0);

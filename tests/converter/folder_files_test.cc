@@ -1,4 +1,5 @@
-// The files of a folder: found or not, readable or not, which comes first, and none of them overwritten.
+// Tests how the files of a folder are read: which of them take precedence, the errors for unreadable files, and that
+// none of them is overwritten.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -13,7 +14,7 @@ namespace linformer_test::folder_files_test {
 using nlohmann::json;
 namespace fs = std::filesystem;
 
-TEST_CASE("what is there and can't be read as a file is an error that names it, and not absent") {
+TEST_CASE("a name that exists but can't be read as a file is an error that names it") {
   namespace fs = std::filesystem;
   Workplace place;
   const std::string out = " -o " + place.path("x.lnfr");
@@ -40,7 +41,7 @@ TEST_CASE("what is there and can't be read as a file is an error that names it, 
     fs::create_symlink("nowhere", path);
     refused("link to a file that does not exist");
     fs::remove(path);
-    fs::create_symlink(name, path);  // to itself
+    fs::create_symlink(name, path);  // a link to itself
     refused("can't be read");
     fs::remove(path);
     REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
@@ -55,14 +56,14 @@ TEST_CASE("what is there and can't be read as a file is an error that names it, 
       refused("can't be read");
     }
   }
-  // A link to a file is that file.
+  // A link to a file is read as that file.
   fill();
   fs::rename(place.path("model/config.json"), place.path("elsewhere.json"));
   fs::create_symlink(place.path("elsewhere.json"), place.path("model/config.json"));
   CHECK(place.run(place.path("model") + out).status == 0);
 }
 
-TEST_CASE("config.json of the folder says what --config doesn't") {
+TEST_CASE("config.json of the folder gives the settings that --config doesn't") {
   Workplace place;
   fs::create_directories(place.path("model"));
   const TinyHuggingFace tiny;
@@ -85,7 +86,8 @@ TEST_CASE("config.json of the folder says what --config doesn't") {
   CHECK(layer().layers[0].activation == linformer::Activation::relu);
   CHECK(contains(out, "What --config doesn't say was read from config.json"));
   CHECK(contains(out, "hidden_act, " + place.path("model/config.json")));
-  // A file of a name that hubs use stands for its folder, another is taken alone.
+  // A checkpoint with a name that hubs use is converted with the files of its folder. With another name it is converted
+  // alone.
   fs::copy(place.path("model/model.safetensors"), place.path("model/mine.safetensors"));
   for (const auto& [name, activation] : {std::pair{"model/model.safetensors", linformer::Activation::relu},
                                          std::pair{"model/mine.safetensors", linformer::Activation::gelu}}) {
@@ -102,7 +104,7 @@ TEST_CASE("a likely misspelling is reported on stderr in one line, even with --q
   const TinyHuggingFace tiny;
   write_file(place.path("model/model.safetensors"), safetensors(tiny.tensors()));
   write_file(place.path("model/config.json"), tiny.config().dump());
-  // In the folder's config.json the name is there and right.
+  // The folder's config.json has the setting under its right name.
   write_file(place.path("c.json"), json{{"hiden_act", "relu"}, {"unrelated", 1}}.dump());
   for (const char* how : {"", " --quiet", " --json", " --verbose"}) {
     const Run run =
@@ -138,7 +140,7 @@ TEST_CASE("an assumed pooling is reported on stderr in one line, with --quiet to
   CHECK(errors(R"( --config '{"sentence_pooling": "mean"}')") == "");
 }
 
-TEST_CASE("nothing that the converter reads is overwritten, by whatever name") {
+TEST_CASE("no file that the converter reads is overwritten, whatever name leads to it") {
   Workplace place;
   const TinyHuggingFace tiny;
   fs::create_directories(place.path("model/1_Pooling"));

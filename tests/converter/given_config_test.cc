@@ -1,4 +1,4 @@
-// --config with a pipe instead of a file, such as the one that a shell makes of `<(...)`.
+// Tests --config with a pipe instead of a file, such as the pipe that a shell makes of `<(...)`.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
@@ -7,7 +7,7 @@
 namespace linformer_test::given_config_test {
 namespace {
 
-// A fairseq checkpoint without settings, so that --config must give them.
+// Returns a fairseq checkpoint without settings, so that --config must give them.
 std::string without_settings() { return torch_zip(TinyFairseq().tensors()); }
 
 // Converts with --config /dev/stdin, where standard input is a pipe that holds `config`.

@@ -1,4 +1,5 @@
-// Every fairseq golden case in every file format: recognised, described rightly, and equal between formats.
+// Tests every fairseq golden in every file format. Each is recognised and described rightly, and the formats give the
+// same model.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -19,7 +20,7 @@ using nlohmann::json;
 
 namespace {
 
-// Distinct projections of three layers with two uses each.
+// The number of distinct projections of each golden. It has three layers, each of which uses two projections.
 const std::map<std::string, size_t> distinct_projections = {
     {"classifier", 1},         {"fp16", 6},          {"prenorm", 6},
     {"quant_noise", 6},        {"relu", 6},          {"shared_kv", 3},
@@ -67,7 +68,7 @@ int check_fairseq(const std::string& golden) {
   for (const auto& expected : distinct_projections) {
     const std::string& name = expected.first;
     files += check_golden_case(golden + "/fairseq/" + name, [&](const GoldenFile& file) {
-      // safetensors files carry no settings; the others must do without.
+      // safetensors files have no settings, so that the test gives them. The other files must convert without.
       const bool silent = file.name.ends_with(".safetensors");
       if (silent) CHECK(contains(conversion_error(file.bytes), "encoder_attention_heads"));
       Converted model = converted(file.bytes, silent ? file.meta["config"].dump() : "");
@@ -82,9 +83,11 @@ int check_fairseq(const std::string& golden) {
 
 }  // namespace
 
-TEST_CASE("fairseq goldens") { CHECK(check_fairseq(golden_in_tree()) == 5); }
+TEST_CASE("the fairseq goldens in the tree are recognised and described rightly") {
+  CHECK(check_fairseq(golden_in_tree()) == 5);
+}
 
-TEST_CASE("fairseq goldens, all of them" * doctest::test_suite("shared")) {
+TEST_CASE("all fairseq goldens are recognised and described rightly" * doctest::test_suite("shared")) {
   if (const std::optional<std::string> golden = shared_path("golden")) CHECK(check_fairseq(*golden) >= 15);
 }
 
@@ -131,11 +134,11 @@ int check_claims(const std::string& golden) {
 
 }  // namespace
 
-TEST_CASE("every family's checkpoints are claimed by one dialect, their own") {
+TEST_CASE("the checkpoints of every family are recognised by their own dialect alone") {
   CHECK(check_claims(golden_in_tree()) >= 77);
 }
 
-TEST_CASE("every family's checkpoints, all of them, are claimed by one dialect" * doctest::test_suite("shared")) {
+TEST_CASE("all checkpoints of every family are recognised by their own dialect alone" * doctest::test_suite("shared")) {
   if (const std::optional<std::string> golden = shared_path("golden")) CHECK(check_claims(*golden) >= 60);
 }
 

@@ -1,4 +1,4 @@
-// What a head's outputs are: from the settings of transformers and sentence-transformers, from what other
+// Tests how the kind of a head is found: from the settings of transformers and sentence-transformers, from what other
 // implementations do with one output, and from --head-kind.
 #include <doctest/doctest.h>
 
@@ -41,7 +41,7 @@ Json config_of(const TinyHuggingFace& tiny, const Json& more) {
   return config;
 }
 
-// "score sigmoid", "regression": a head's kind, and the activation of a score.
+// Returns a head's kind and, if it is a score, its activation: "regression" or "score sigmoid", for example.
 std::string text_of(const ClassificationHead& head) {
   const std::string kind = enum_name(head.kind);
   return head.kind == HeadKind::score ? kind + " " + enum_name(head.score_activation) : kind;
@@ -69,7 +69,7 @@ bool noted(const convert::Report& report, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("one output: the activation that the configuration names, or else the problem, or else the sigmoid") {
+TEST_CASE("one output has the activation that the configuration names, else its problem type's, else the sigmoid") {
   const Json multi = {{"problem_type", "multi_label_classification"}}, regression = {{"problem_type", "regression"}},
              single = {{"problem_type", "single_label_classification"}};
   const auto with = [](Json a, const Json& b) {
@@ -109,13 +109,13 @@ TEST_CASE("one output: the activation that the configuration names, or else the 
   }
 }
 
-TEST_CASE("several outputs: labels, unless the configuration says otherwise") {
+TEST_CASE("several outputs are labels unless the configuration says otherwise") {
   const std::pair<Json, const char*> cases[] = {
       {Json::object(), "single_label"},
       {Json{{"problem_type", "single_label_classification"}}, "single_label"},
       {Json{{"problem_type", "multi_label_classification"}}, "multi_label"},
       {Json{{"problem_type", "regression"}}, "regression"},
-      // CrossEncoder's default for several outputs, which says nothing of labels.
+      // The identity is CrossEncoder's default for several outputs. It doesn't say whether they are labels.
       {new_name(identity), "single_label"},
       {new_name(sigmoid), "multi_label"}};
   for (const TinyFamily family : families) {
@@ -128,7 +128,7 @@ TEST_CASE("several outputs: labels, unless the configuration says otherwise") {
   }
 }
 
-TEST_CASE("what a configuration can't mean is an error that names the setting") {
+TEST_CASE("a configuration that can't be right is an error that names the setting") {
   const TinyHuggingFace tiny;
   const auto error = [&](int64_t outputs, const Json& more) {
     return conversion_error(safetensors(classifier(tiny, outputs)), config_of(tiny, more).dump());
@@ -136,7 +136,7 @@ TEST_CASE("what a configuration can't mean is an error that names the setting") 
   CHECK(contains(error(2, {{"problem_type", "ranking"}}), "problem_type is \"ranking\""));
   CHECK(contains(error(1, new_name("my_package.Squash")), "sentence_transformers.activation_fn"));
   CHECK(contains(error(1, new_name("my_package.Squash")), "my_package.Squash"));
-  CHECK(contains(error(1, new_name(3)), "is no text"));
+  CHECK(contains(error(1, new_name(3)), "is not a text"));
   CHECK(contains(error(1, {{"head_kind", "single_label"}}), "softmax over one class is always 1"));
   CHECK(contains(error(2, {{"head_kind", "score"}}), "has 2 outputs, and a score"));
   CHECK(contains(error(2, {{"head_kind", "ranking"}}), "single_label, multi_label, score, score:identity and"));
@@ -147,7 +147,7 @@ TEST_CASE("what a configuration can't mean is an error that names the setting") 
                  "names the head \"other\"; the model's heads: classifier"));
 }
 
-TEST_CASE("head_kind comes before settings that can't be read, whose errors name it") {
+TEST_CASE("head_kind takes precedence over settings that can't be read, whose errors mention head_kinds") {
   const TinyHuggingFace tiny;
   for (const Json& more : {new_name("my_package.Squash"), new_name("torch.nn.modules.activation.Softmax"), new_name(3),
                            Json{{old_name, "my_package.Squash"}}, Json{{old_name, 3}},
@@ -158,11 +158,11 @@ TEST_CASE("head_kind comes before settings that can't be read, whose errors name
     Json said = more;
     said["head_kind"] = "score:identity";
     CHECK(conversion_error(file, config_of(tiny, said).dump()) == "");
-    // Another head's says nothing of this one.
+    // A head_kind for other heads doesn't apply to this one.
     said["head_kind"] = Json::object();
     CHECK(contains(conversion_error(file, config_of(tiny, said).dump()), "head_kinds"));
   }
-  // The file beside it, and the option.
+  // The same is true of a config.json beside the checkpoint and of the option --head-kind.
   Workplace place;
   std::filesystem::create_directories(place.path("model"));
   write_file(place.path("model/model.safetensors"), safetensors(classifier(tiny, 1)));
@@ -175,7 +175,7 @@ TEST_CASE("head_kind comes before settings that can't be read, whose errors name
   CHECK_MESSAGE(run.status == 0, run.err);
 }
 
-TEST_CASE("head_kind comes before everything, and the way back keeps it") {
+TEST_CASE("head_kind takes precedence over every other setting, and the export keeps it") {
   const TinyHuggingFace tiny;
   const std::string file = safetensors(classifier(tiny, 1));
   for (const auto& [setting, expected] : {std::pair<Json, const char*>{"score:identity", "score none"},
@@ -196,7 +196,7 @@ TEST_CASE("head_kind comes before everything, and the way back keeps it") {
   }
 }
 
-TEST_CASE("fairseq reads one output as it is") {
+TEST_CASE("a fairseq head with one output is a regression") {
   for (const auto& [outputs, expected] : {std::pair<int64_t, const char*>{1, "regression"}, {2, "single_label"}}) {
     CHECK(kind_of(converted(with_head(outputs))) == expected);
   }
@@ -206,7 +206,7 @@ TEST_CASE("fairseq reads one output as it is") {
   CHECK(kind_of(converted(with_head(3), R"({"head_kind": "multi_label"})")) == "multi_label");
 }
 
-TEST_CASE("a folder of a CrossEncoder, before sentence-transformers 5.4 and since") {
+TEST_CASE("the folder of a CrossEncoder is read, as saved before sentence-transformers 5.4 and since") {
   const TinyHuggingFace tiny;
   for (const bool with_modules : {false, true}) {
     CAPTURE(with_modules);
@@ -231,7 +231,7 @@ TEST_CASE("a folder of a CrossEncoder, before sentence-transformers 5.4 and sinc
       return model.ok() ? text_of(model.value()->description().heads[0]) : "";
     };
     if (!with_modules) CHECK(kind() == "score sigmoid");
-    // The newer file is asked first.
+    // The newer file takes precedence.
     write_file(place.path("model/config_sentence_transformers.json"), config.dump());
     CHECK(kind() == "score none");
     config["activation_fn"] = nullptr;
@@ -245,7 +245,7 @@ TEST_CASE("a folder of a CrossEncoder, before sentence-transformers 5.4 and sinc
   }
 }
 
-TEST_CASE("linformer-convert --head-kind, for every head and by name, there and back") {
+TEST_CASE("--head-kind sets the kind of every head or of a named head, and the export keeps it") {
   TinyFairseq tiny;
   Tensors tensors = tiny.tensors();
   add_head(tensors, "tone", 8, 8, 1);

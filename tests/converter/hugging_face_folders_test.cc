@@ -1,4 +1,4 @@
-// Folders as save_pretrained and sentence-transformers leave them.
+// Tests folders as save_pretrained and sentence-transformers write them.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -45,7 +45,7 @@ class SentenceFolder {
   void remove(const std::string& name) { std::filesystem::remove(folder_.path(name)); }
   const TinyHuggingFace& tiny() const { return tiny_; }
 
-  // `name`: of a file in the folder, or the folder itself.
+  // Converts the file `name` of the folder, or the folder itself if `name` is empty.
   Converted convert(const std::string& name = "") {
     if (!modules.empty()) write("modules.json", modules.dump());
     linformer::convert::ConvertOptions options;
@@ -109,7 +109,7 @@ TEST_CASE("modules.json says how rows become a vector") {
   }
 }
 
-TEST_CASE("a checkpoint of a usual name beside config.json stands for its folder") {
+TEST_CASE("a checkpoint with a usual name beside config.json is converted with the files of its folder") {
   SentenceFolder folder;
   folder.add("2_Normalize", "Normalize");
   CHECK(folder.convert("model.safetensors").description().embedding.normalize);
@@ -127,7 +127,7 @@ TEST_CASE("without modules.json the same folder is a plain BERT") {
   CHECK(made.description().embedding.dense.present());
 }
 
-TEST_CASE("a Dense module brings weights of its own file") {
+TEST_CASE("the weights of a Dense module are read from its own file") {
   for (const char* name : {"model.safetensors", "pytorch_model.bin"}) {
     SentenceFolder folder;
     folder.add("2_Dense", "Dense");
@@ -150,7 +150,7 @@ TEST_CASE("a Dense module brings weights of its own file") {
   }
 }
 
-TEST_CASE("a LayerNorm module brings weights of its own file, and texts pool by their last token or later ones more") {
+TEST_CASE("the weights of a LayerNorm module are read from its own file, with last-token and weighted-mean pooling") {
   for (const auto& [mode, pooling] : {std::pair{"pooling_mode_lasttoken", Pooling::last_token},
                                       {"pooling_mode_weightedmean_tokens", Pooling::weighted_mean}}) {
     SentenceFolder folder;
@@ -171,7 +171,7 @@ TEST_CASE("a LayerNorm module brings weights of its own file, and texts pool by 
   }
 }
 
-TEST_CASE("a transformer in a folder of its own, with notes of what sentence-transformers does besides") {
+TEST_CASE("a transformer in a folder of its own is converted, with notes on what sentence-transformers does besides") {
   SentenceFolder folder;
   folder.modules[0]["path"] = "0_Transformer";
   folder.write("0_Transformer/config.json", folder.tiny().config().dump());

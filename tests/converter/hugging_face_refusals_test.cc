@@ -1,4 +1,4 @@
-// What the Hugging Face dialect refuses, and that its sentences name the thing.
+// Tests what the Hugging Face dialect refuses, and that its errors name the setting or the tensor.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -18,7 +18,7 @@ using Json = nlohmann::json;
 struct Case {
   const char* what;
   std::function<void(Tensors&, Json&)> change;
-  std::vector<std::string> parts;  // of the sentence
+  std::vector<std::string> parts;  // of the error
 };
 
 void check_refusals(const TinyHuggingFace& tiny, const std::vector<Case>& cases) {
@@ -48,7 +48,7 @@ const std::string layer1 = "bert.encoder.layer.1.";
 
 }  // namespace
 
-TEST_CASE("settings that ask for what isn't computed, or that the tensors contradict, are refused") {
+TEST_CASE("settings that ask for something that isn't computed, or that the tensors contradict, are refused") {
   check_refusals(TinyHuggingFace{},
                  {{"no heads", without("num_attention_heads"), {"config '{\"num_attention_heads\": NUMBER}'"}},
                   {"three heads", setting("num_attention_heads", 3), {"num_attention_heads is 3", "does not divide"}},
@@ -130,7 +130,7 @@ TEST_CASE("labels must fit the head") {
   CHECK(made.description().heads[0].labels.empty());
 }
 
-TEST_CASE("without a model type, only names that tell are believed") {
+TEST_CASE("without a model type, only tensor names that tell the family are accepted") {
   TinyHuggingFace plain{.prefixed = false};
   check_refusals(plain, {{"BERT or RoBERTa", without("model_type"), {"{\"model_type\": \"bert\"}"}}});
   for (const TinyFamily family : {TinyFamily::bert, TinyFamily::roberta, TinyFamily::distilbert}) {

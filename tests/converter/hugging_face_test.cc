@@ -1,4 +1,4 @@
-// BERT, RoBERTa and DistilBERT of Hugging Face: what the conversion makes of names and settings.
+// Tests BERT, RoBERTa and DistilBERT of Hugging Face: what the conversion makes of tensor names and settings.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -31,11 +31,11 @@ bool holds(const Converted& made, TensorIndex index, const HandTensor& tensor) {
 }
 
 struct Part {
-  const char *bert, *distilbert;  // in layers.N.
+  const char *bert, *distilbert;  // the names of both families within a layer
   TensorIndex index;
 };
 
-// Every weight of layer `index` in its role.
+// Checks that every weight of layer `index` has its role.
 void check_layer(const Converted& made, const TinyHuggingFace& tiny, size_t index) {
   const LayerDescription& layer = made.description().encoder.layers[index];
   const AttentionDescription& attention = layer.attention;
@@ -154,7 +154,7 @@ TEST_CASE("gamma and beta are weight and bias of a norm in files of 2018") {
   CHECK(holds(made, made.description().encoder.embedding.norm.bias, named(old, "bert.embeddings.LayerNorm.beta")));
 }
 
-TEST_CASE("activations by transformers' names") {
+TEST_CASE("activations are found by transformers' names") {
   const std::pair<const char*, Activation> names[] = {{"gelu", Activation::gelu},
                                                       {"gelu_new", Activation::gelu_tanh},
                                                       {"gelu_pytorch_tanh", Activation::gelu_tanh},
@@ -168,7 +168,7 @@ TEST_CASE("activations by transformers' names") {
       config[family == TinyFamily::distilbert ? "activation" : "hidden_act"] = name;
       const Converted made = model_of(tensors, config);
       CHECK(made.description().encoder.layers[0].activation == activation);
-      // RoBERTa's masked-LM head does not ask.
+      // RoBERTa's masked-LM head always uses GELU.
       CHECK(made.description().mlm.activation == (family == TinyFamily::roberta ? Activation::gelu : activation));
     }
   }
@@ -205,7 +205,7 @@ TEST_CASE("masked-LM heads are tied to the embedding, by absence or by value, or
   }
 }
 
-TEST_CASE("the output's bias under both names counts once, and must be one") {
+TEST_CASE("the output's bias under two names is one tensor, and two different biases are refused") {
   TinyHuggingFace tiny;
   Tensors tensors = tiny.tensors();
   add_masked_lm(tensors, tiny.family, tiny.vocabulary);
@@ -219,7 +219,7 @@ TEST_CASE("the output's bias under both names counts once, and must be one") {
   CHECK(model_of(tensors, tiny.config()).description().mlm.output.bias != absent);
 }
 
-TEST_CASE("sequence classification: each family's own layer before the classes") {
+TEST_CASE("sequence classification has each family's own layer before the classes") {
   struct Case {
     TinyFamily family;
     const char *dense, *output, *architecture;

@@ -1,4 +1,4 @@
-// --config with JSON instead of a file, and the examples of it that errors show.
+// Tests --config with JSON instead of a file, and the examples of it in errors.
 #include <doctest/doctest.h>
 
 #include "base/description.h"
@@ -8,7 +8,7 @@
 namespace linformer_test::inline_settings_test {
 namespace {
 
-// The settings of the first "--config '...'" in an error.
+// Returns the settings in the first "--config '...'" of an error.
 std::string shown_settings(const std::string& error) {
   const std::string before = "--config '";
   const size_t begin = error.find(before);

@@ -1,4 +1,4 @@
-// --labels and labels.txt: which head gets which names, and the sentences where none can.
+// Tests --labels and labels.txt: which head gets which names, and the errors if no head fits.
 #include <doctest/doctest.h>
 
 #include "base/description.h"
@@ -9,7 +9,7 @@
 namespace linformer_test::labels_test {
 namespace {
 
-// Three heads: sentence_classification_head with 2 classes, tone and topic with 3 each.
+// Returns a checkpoint with three heads: sentence_classification_head with 2 classes, tone and topic with 3 each.
 std::string with_heads() {
   TinyFairseq tiny;
   std::vector<HandTensor> tensors = tiny.tensors();
@@ -19,7 +19,7 @@ std::string with_heads() {
   return torch_zip(tensors, tiny.settings());
 }
 
-// The labels of every head in order.
+// Returns the labels of every head, in the order of the heads.
 std::vector<Labels> all_labels(const std::string& path) {
   auto model = linformer::Model::load(path.c_str());
   REQUIRE(model.ok());
@@ -36,12 +36,12 @@ TEST_CASE("--labels goes to the head that it names, or to the only one that it f
   const std::string out = " -o " + place.path("x.lnfr");
   REQUIRE(place.run(place.path("c.pt") + " --labels neg,pos --labels topic=x,y,z" + out).status == 0);
   CHECK(all_labels(place.path("x.lnfr")) == std::vector<Labels>{{"neg", "pos"}, {}, {"x", "y", "z"}});
-  // Behind the head's name an = is part of the label.
+  // After the head's name and its '=', another '=' is part of a label.
   REQUIRE(place.run(place.path("c.pt") + " --labels 'tone=<=0,=1,a=b=c'" + out).status == 0);
   CHECK(all_labels(place.path("x.lnfr")) == std::vector<Labels>{{}, {"<=0", "=1", "a=b=c"}, {}});
 }
 
-TEST_CASE("--labels that fit no head, or name none, are refused with the heads that there are") {
+TEST_CASE("--labels that fit no head or name an unknown head are refused with a list of the heads") {
   Workplace place;
   write_file(place.path("c.pt"), with_heads());
   struct Case {
@@ -100,7 +100,7 @@ TEST_CASE("--labels takes a file with a name on each line") {
   refused(place.path("four.txt"), {"four.txt", "4 labels", "fits no head", "\"tone\" with 3 classes"});
   refused(place.path("three=3.txt"), {"three=3.txt", "fits several heads"});
   refused("tone=" + place.path("two.txt"), {"has 3 classes, 2 labels were given"});
-  // A value that looks like a file's name, where there is no such file.
+  // This value looks like a file's name, but there is no such file.
   refused("lables.txt", {"\"lables.txt\" has 1 label, which fits no head", "no file of that name",
                          "the names themselves, as in --labels negative,positive, or a file with one on each line"});
   // The output must not replace a file that the conversion reads.
@@ -110,7 +110,7 @@ TEST_CASE("--labels takes a file with a name on each line") {
   check_sentence(replaced.err, {"two.txt", "is the input"});
 }
 
-TEST_CASE("labels that no model file can have are refused, or noted where the checkpoint has them") {
+TEST_CASE("labels that no model file can have are refused, or noted if they come from the checkpoint") {
   Workplace place;
   const std::string out = " -o " + place.path("x.lnfr");
   std::filesystem::create_directories(place.path("model"));
@@ -139,7 +139,7 @@ TEST_CASE("labels that no model file can have are refused, or noted where the ch
   CHECK(contains(place.run(place.path("model") + out).err, "more than 1024 bytes"));
 }
 
-TEST_CASE("labels.txt of the checkpoint's folder is used where it fits one head") {
+TEST_CASE("labels.txt of the checkpoint's folder is used if it fits one head") {
   Workplace place;
   const std::string out = " -o " + place.path("x.lnfr");
   std::filesystem::create_directories(place.path("model"));
@@ -147,7 +147,7 @@ TEST_CASE("labels.txt of the checkpoint's folder is used where it fits one head"
   write_file(place.path("model/labels.txt"), "bad\r\na=b\n\n");
   CHECK(place.run(place.path("model") + out).status == 0);
   CHECK(labels_of(place.path("x.lnfr")) == Labels{"bad", "a=b"});
-  CHECK(place.run(place.path("model/checkpoint.pt") + out).status == 0);  // a file is taken alone
+  CHECK(place.run(place.path("model/checkpoint.pt") + out).status == 0);  // the checkpoint alone is converted
   CHECK(labels_of(place.path("x.lnfr")).empty());
   write_file(place.path("model/labels.txt"), "one\ntwo\nthree\n");
   const Run unfit = place.run(place.path("model") + " --verbose" + out);

@@ -1,4 +1,4 @@
-// Small encoders that are linearised as apps/research/linearise does it.
+// Makes small encoders that are linearised in the same way as by apps/research/linearise.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -17,14 +17,14 @@ struct LinearisedEncoder {
   nlohmann::json config;
 
   static LinearisedEncoder tiny(TinyFamily family = TinyFamily::bert, int64_t layers = 4);
-  // Of tests/data/golden.
+  // Returns the encoder of a golden in tests/data/golden.
   static LinearisedEncoder golden(const std::string& name);
-  // A tiny BERT of 9 positions. Its layers: full attention; k 3; k 3 and window 2 with exact tokens and a span;
-  // window 1.
+  // Returns a tiny BERT of 9 positions. Layer 0 has full attention. Layer 1 has k 3. Layer 2 has k 3, window 2, exact
+  // tokens and a span. Layer 3 has window 1.
   static LinearisedEncoder with_every_kind();
 
-  // Gives it the setting, and random matrices of `columns` columns for each layer whose entry has a k: for keys, and in
-  // layers of even numbers for values too.
+  // Adds the setting `linformer` with these layers. Each layer whose entry has a k gets a random matrix of `columns`
+  // columns for its keys, and layers of even numbers get another one for their values.
   void linearise(const nlohmann::json& layers, int64_t columns);
   nlohmann::json& entry(size_t layer) { return config["linformer"]["layers"][layer]; }
   std::string bytes() const { return safetensors(tensors); }
@@ -32,13 +32,13 @@ struct LinearisedEncoder {
   std::string error() const { return conversion_error(bytes(), config.dump()); }
 };
 
-// "linformer.layers.2.keys".
+// Returns the name of a matrix, such as "linformer.layers.2.keys".
 std::string matrix_name(size_t layer, const std::string& side);
 
-// A golden encoder, and which of its layers may have what.
+// A golden encoder, and what its layers can't be linearised to.
 struct LinearisedTeacher {
   const char* name;
-  bool has_bias = false;     // of positions: no layer may have compressed keys without a window
+  bool has_bias = false;     // a bias of positions: compressed keys need a window
   bool has_windows = false;  // layers 1 and 2 of 4 have windows of their own
 };
 std::span<const LinearisedTeacher> linearised_teachers();

@@ -1,4 +1,4 @@
-// Which settings and tensors of linearised encoders are refused, and that the sentences name the thing.
+// Tests which settings and tensors of linearised encoders are refused, and that the errors name them.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace {
 struct Refusal {
   const char* what;
   std::function<void(Encoder&)> change;
-  std::vector<std::string> parts;  // of the sentence
+  std::vector<std::string> parts;  // of the error
 };
 
 void check_refusals(const std::function<Encoder()>& make, const std::vector<Refusal>& refusals) {
@@ -37,7 +37,7 @@ void check_refusals(const std::function<Encoder()>& make, const std::vector<Refu
   }
 }
 
-// Sets the entry of layer 2, which has k 3 and window 2.
+// Returns a change that replaces the entry of layer 2, which has k 3 and window 2.
 std::function<void(Encoder&)> entry(const char* text) {
   return [text](Encoder& encoder) { encoder.entry(2) = json::parse(text); };
 }

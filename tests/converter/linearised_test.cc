@@ -1,5 +1,5 @@
-// Encoders that apps/research/linearise made linear: what the setting `linformer` and the tensors linformer.layers.I.*
-// become, the way back, and what is refused.
+// Tests encoders that apps/research/linearise linearised: what the setting `linformer` and the tensors
+// linformer.layers.I.* become, and the export.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ const Projection& projection(const Converted& made, const Array<uint32_t>& list)
   return made.description().encoder.projections[list[0]];
 }
 
-// The rows that the encoder gives for the tokens.
+// Returns the rows that the encoder gives for the tokens.
 std::vector<float> rows_of(const Converted& made, const std::vector<int32_t>& tokens) {
   SessionOptions options;
   options.cpu.threads = 1;
@@ -67,7 +67,7 @@ TEST_CASE("each layer of a linearised encoder attends as the setting says") {
   CHECK(attention_of(made, 0).window == 0);
   CHECK(attention_of(made, 0).row_mask == RowMask::excluded);
 
-  // Layer 1 has no matrix for its values: E = F.
+  // Layer 1 has no matrix of its own for values, so that E = F.
   const AttentionDescription& pure = attention_of(made, 1);
   CHECK(pure.window == 0);
   CHECK(pure.row_mask == RowMask::none);
@@ -110,7 +110,7 @@ TEST_CASE("each layer of a linearised encoder attends as the setting says") {
   CHECK(json::parse(made.settings)["linformer"] == encoder.config["linformer"]);
 }
 
-TEST_CASE("the teacher's tensors become what they become without the setting") {
+TEST_CASE("the teacher's tensors are converted in the same way as without the setting") {
   Encoder teacher = Encoder::tiny();
   const Converted before = teacher.convert(), after = Encoder::with_every_kind().convert();
   const Array<TensorDescription>&old = before.description().tensors, &tensors = after.description().tensors;
@@ -119,14 +119,14 @@ TEST_CASE("the teacher's tensors become what they become without the setting") {
     CHECK(tensors[i].name == old[i].name);
     CHECK(tensors[i].checksum == old[i].checksum);
   }
-  // A setting that changes no layer changes nothing but the settings in the file.
+  // A setting that changes no layer changes only the settings in the file.
   teacher.linearise(json::array({nullptr, nullptr, nullptr, nullptr}), 9);
   const Converted same = teacher.convert();
   CHECK(same.description().encoder.projections.size() == 1);
   CHECK(fact(same.report, "attention") == "full");
 }
 
-TEST_CASE("a matrix that several layers have is there once, and projections differ where layers do") {
+TEST_CASE("a matrix that several layers share is stored once, and layers that differ have different projections") {
   Encoder encoder = Encoder::tiny();
   const json both = {{"k", 2}, {"window", 1}}, spanning = {{"k", 2}, {"window", 1}, {"span", 4}};
   encoder.linearise({both, both, spanning, {{"k", 2}, {"window", 0}}}, 9);
@@ -140,7 +140,7 @@ TEST_CASE("a matrix that several layers have is there once, and projections diff
     }
   }
   const Converted made = encoder.convert();
-  // No layer has full attention, so its projection is not there.
+  // No layer has full attention, so that there is no projection for it.
   REQUIRE(made.description().encoder.projections.size() == 2);
   CHECK(made.description().encoder.projections[0].weight == made.description().encoder.projections[1].weight);
   CHECK(made.description().encoder.projections[1].span == 4);
@@ -210,7 +210,7 @@ TEST_CASE("with E = 1 and a text of N tokens, a linearised layer gives what the 
 
 namespace {
 
-// A folder with a checkpoint, and what it is converted and exported to.
+// A folder with a checkpoint, and the files to which it is converted and exported.
 class Folder {
  public:
   Folder() { std::filesystem::create_directories(place_.path("model")); }
@@ -227,7 +227,8 @@ class Folder {
     convert::convert_checkpoint(options);
     return read_file(options.output);
   }
-  // The model file that the folder becomes, having checked that it comes back and becomes the same file again.
+  // Converts the folder, and checks that the model file is exported and converted to the same file again. Returns the
+  // bytes of the model file.
   std::string round_trip(ElementType type) const {
     const std::string first = convert(path(), type), back = place_.path("back.safetensors");
     convert::export_checkpoint({place_.path("out.lnfr"), back, false, {}});
@@ -249,7 +250,7 @@ class Folder {
 
 }  // namespace
 
-TEST_CASE("every family of encoders can be linearised, and comes back") {
+TEST_CASE("every family of encoders can be linearised, converted and exported") {
   for (const LinearisedTeacher& teacher : linearised_teachers()) {
     CAPTURE(std::string(teacher.name));
     Encoder encoder = Encoder::golden(teacher.name);
@@ -335,7 +336,8 @@ TEST_CASE(
   CHECK(attention_of(made, 2).window == 2);
   CHECK(projection(made, attention_of(made, 2).key_projections).k == 3);
 
-  // Names that begin with what a training program puts before them, and a model beside another.
+  // Here the names of tensors begin with a prefix of a training program, and in the second case another model is beside
+  // this one.
   for (const bool beside : {false, true}) {
     CAPTURE(beside);
     Encoder student = Encoder::with_every_kind();

@@ -1,4 +1,4 @@
-// The lucidrains dialect: each role's values, every layout of the package, settings, refusals and the goldens.
+// Tests the lucidrains dialect: each role's values, every layout of the package, settings, refusals and the goldens.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -71,7 +71,7 @@ struct Tiny {
   }
 };
 
-// [rows, columns] -> [columns, rows].
+// Returns the values of a [rows, columns] tensor as [columns, rows].
 std::vector<float> transposed(const HandTensor& tensor) {
   const auto rows = static_cast<size_t>(tensor.shape[0]), columns = static_cast<size_t>(tensor.shape[1]);
   std::vector<float> made;
@@ -132,7 +132,7 @@ void check_values(const Converted& model, const Tiny& tiny) {
 
 }  // namespace
 
-TEST_CASE("lucidrains: a language model's roles, values and facts") {
+TEST_CASE("lucidrains: each role of a language model gets its tensor's values, and the dialect's facts are right") {
   const Tiny tiny;
   const Converted model = converted(safetensors(tiny.tensors()), two_heads);
   check_values(model, tiny);
@@ -163,7 +163,7 @@ TEST_CASE("lucidrains: a language model's roles, values and facts") {
   }
 }
 
-TEST_CASE("lucidrains: layouts, shapes and options") {
+TEST_CASE("lucidrains: every layout, shape and option is converted") {
   Tiny reversible, pairs, oldest, bare, narrow, shared, wide, gated, gated_reversible;
   reversible.layout = "blocks";
   pairs.layout = "pairs";
@@ -203,7 +203,7 @@ TEST_CASE("lucidrains: layouts, shapes and options") {
   }
 }
 
-TEST_CASE("lucidrains: gated layers beside others, and their activation") {
+TEST_CASE("lucidrains: gated layers may stand beside others, and have the activation of the settings") {
   Tiny plain, gated;
   gated.glu = true;
   std::vector<HandTensor> mixed = plain.tensors(), other = gated.tensors();
@@ -228,7 +228,7 @@ TEST_CASE("lucidrains: gated layers beside others, and their activation") {
   CHECK(contains(conversion_error(safetensors(old.tensors()), two_heads), "fn.net.0.weight"));
 }
 
-TEST_CASE("lucidrains: an attention on its own reads vectors, and another's where they are given") {
+TEST_CASE("lucidrains: an attention on its own reads vectors, and encoder states if they are given") {
   Tiny tiny;
   std::vector<HandTensor> tensors;
   tiny.add_attention("", &tensors);
@@ -247,7 +247,7 @@ TEST_CASE("lucidrains: an attention on its own reads vectors, and another's wher
   CHECK(model.report.mapped.size() == tensors.size());
 }
 
-TEST_CASE("lucidrains: wrappers, formats and settings in the file give one model") {
+TEST_CASE("lucidrains: wrappers, formats and settings in the file give the same model") {
   const Tiny tiny;
   const std::vector<HandTensor> tensors = tiny.tensors();
   const Converted base = converted(safetensors(tensors), two_heads);
@@ -390,9 +390,11 @@ int check_goldens(const std::string& golden) {
 
 }  // namespace
 
-TEST_CASE("lucidrains goldens") { CHECK(check_goldens(golden_in_tree()) == 4); }
+TEST_CASE("lucidrains: the goldens in the tree are recognised and described rightly") {
+  CHECK(check_goldens(golden_in_tree()) == 4);
+}
 
-TEST_CASE("lucidrains goldens, all of them" * doctest::test_suite("shared")) {
+TEST_CASE("lucidrains: all goldens are recognised and described rightly" * doctest::test_suite("shared")) {
   if (const std::optional<std::string> golden = shared_path("golden")) CHECK(check_goldens(*golden) >= 12);
 }
 

@@ -1,4 +1,4 @@
-// Jargon, CALD, transformers' pull request and masked-linformer: what the conversion makes of their tensors and
+// Tests Jargon, CALD, transformers' pull request and masked-linformer: what the conversion makes of their tensors and
 // settings, and what it refuses.
 #include <doctest/doctest.h>
 
@@ -15,7 +15,7 @@ using nlohmann::json;
 
 namespace {
 
-// A golden case, and its settings to be changed.
+// A golden case whose settings a test changes.
 struct Case {
   explicit Case(const std::string& name) {
     const std::string folder = golden_in_tree() + "/" + name;
@@ -24,7 +24,7 @@ struct Case {
     config = json::parse(read_file(folder + "/meta.json")).at("config");
   }
   Converted made() const { return converted(bytes, config.dump()); }
-  // The error with these settings changed; a null takes one away.
+  // Returns the error of the conversion with these settings changed. A null removes a setting.
   std::string error(const json& change) const {
     json settings = config;
     for (const auto& [name, value] : change.items()) {
@@ -46,7 +46,7 @@ const Projection& projection_of(const Converted& made, size_t layer, bool of_key
 
 }  // namespace
 
-TEST_CASE("Jargon: norms before each half, none of the embedding, one behind the last layer where it says so") {
+TEST_CASE("Jargon has norms before each half of a layer, none of the embedding, and may have a final norm") {
   for (const bool final : {true, false}) {
     const Case jargon(final ? "jargon/masked_lm" : "jargon/labels");
     const Converted made = jargon.made();
@@ -81,7 +81,7 @@ TEST_CASE("Jargon: norms before each half, none of the embedding, one behind the
   check_sentence(jargon.error({{"num_layers", 3}}), {"num_layers is 3"});
 }
 
-TEST_CASE("CALD: rows divided by the root of the length, and one projection for all layers where they share it") {
+TEST_CASE("CALD divides compressed rows by the root of the length, and its layers may share one projection") {
   const Case labels("cald/labels"), shared("cald/masked_lm");
   const Converted made = labels.made(), one = shared.made();
   CHECK(made.description().dialect == "cald");
@@ -100,7 +100,7 @@ TEST_CASE("CALD: rows divided by the root of the length, and one projection for 
   check_sentence(labels.error({{"quantization_config", json::object()}}), {"quantization_config"});
 }
 
-TEST_CASE("transformers' pull request: a projection for each head, masked rows zeroed") {
+TEST_CASE("transformers' pull request has a projection for each head, and sets masked rows to zero") {
   const Case plain("transformers-linformer/masked_lm"), shared("transformers-linformer/labels");
   const Converted made = plain.made(), one = shared.made();
   CHECK(made.description().dialect == "transformers-linformer");
@@ -122,7 +122,7 @@ TEST_CASE("transformers' pull request: a projection for each head, masked rows z
   check_sentence(plain.error({{"architectures", {"LinformerForMultipleChoice"}}}), {"LinformerForMultipleChoice"});
 }
 
-TEST_CASE("masked-linformer: whether rows are scaled by the length must be said") {
+TEST_CASE("masked-linformer needs a setting that says whether rows are scaled by the length") {
   const Case plain("lucidrains/masked_lm");
   CHECK(plain.made().description().dialect == "lucidrains");
   CHECK(projection_of(plain.made(), 0, true).length_scale == LengthScale::restored_norm);

@@ -1,4 +1,5 @@
-// Every golden case of nystromformer in every file format: recognised, described rightly, and equal between formats.
+// Tests every golden of nystromformer in every file format. Each is recognised and described rightly, and the formats
+// give the same model.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -59,9 +60,11 @@ int check_goldens(const std::string& golden) {
 
 }  // namespace
 
-TEST_CASE("nystromformer goldens") { CHECK(check_goldens(golden_in_tree()) == 4); }
+TEST_CASE("nystromformer: the goldens in the tree are recognised and described rightly") {
+  CHECK(check_goldens(golden_in_tree()) == 4);
+}
 
-TEST_CASE("nystromformer goldens, all of them" * doctest::test_suite("shared")) {
+TEST_CASE("nystromformer: all goldens are recognised and described rightly" * doctest::test_suite("shared")) {
   if (const std::optional<std::string> golden = shared_path("golden")) CHECK(check_goldens(*golden) >= 7);
 }
 

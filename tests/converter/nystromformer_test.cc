@@ -1,4 +1,4 @@
-// The nystromformer dialect on small checkpoints made by hand: its layouts, heads and refusals.
+// Tests the nystromformer dialect on small checkpoints: its layouts, heads and refusals.
 #include <doctest/doctest.h>
 
 #include <fstream>
@@ -17,7 +17,7 @@ namespace {
 
 using Tensors = std::vector<HandTensor>;
 
-// Long-range arena by default; `bert` and `reorganized` choose among the code's layouts.
+// A small model of the Long Range Arena. `bert` and `reorganized` choose other layouts of the code.
 struct TinyNystromformer {
   int64_t d = 6, vocabulary = 9, n = 5, k = 2, inner = 7, layers = 2, heads = 2, head_dim = 2, classes = 3;
   int64_t embedding_dim = 6;
@@ -27,7 +27,7 @@ struct TinyNystromformer {
     if (shared) return prefix + (reorganized ? "encoder." : "transformer.");
     return prefix + (reorganized ? "encoders." : "transformer_") + std::to_string(layer) + ".";
   }
-  // Head: "" (none), "seq_classifer", "sen_classifer", "qahead".
+  // Returns the tensors of the model with the head `head`: "" (no head), "seq_classifer", "sen_classifer" or "qahead".
   Tensors tensors(const std::string& head = "seq_classifer") const;
 };
 
@@ -54,7 +54,7 @@ Tensors TinyNystromformer::tensors(const std::string& head) const {
     for (const char* part : {"mha.W_q", "mha.W_k", "mha.W_v"}) add_pair(layer + part, {heads * head_dim, d});
     add_pair(layer + "mha.ff", {d, heads * head_dim});
     add(layer + "mha.attn.E", {heads, k, n});
-    // One for all layers, but in some copies.
+    // All layers share one projection, except in some copies of the code.
     if (!own_projections) made.back().values = named(made, layer_name(0) + "mha.attn.E").values;
     add_pair(layer + "norm1", {d});
     add_pair(layer + "norm2", {d});
@@ -90,7 +90,7 @@ bool same_values(const Converted& model, TensorIndex index, const HandTensor& te
 
 }  // namespace
 
-TEST_CASE("nystromformer: long-range arena models") {
+TEST_CASE("nystromformer: models of the Long Range Arena are converted") {
   TinyNystromformer tiny;
   for (const bool reorganized : {false, true}) {
     CAPTURE(reorganized);
@@ -154,7 +154,7 @@ TEST_CASE("nystromformer: long-range arena models") {
   }
 }
 
-TEST_CASE("nystromformer: class token, two texts, one layer for all, projections of each layer, no head") {
+TEST_CASE("nystromformer: class tokens, pairs, shared layers, own projections and models without head are converted") {
   TinyNystromformer tiny;
   tiny.dual = true;
   const Converted pairs = converted(torch_zip(tiny.tensors()), R"({"pooling_mode": "cls", "vocab_size": 9})");
@@ -188,7 +188,7 @@ TEST_CASE("nystromformer: class token, two texts, one layer for all, projections
   CHECK(converted(torch_zip(own.tensors(""))).description().encoder.layers[0].attention.key_projections.size() == 1);
 }
 
-TEST_CASE("nystromformer: its BERT and that of the reorganized code") {
+TEST_CASE("nystromformer: its BERT and the BERT of the reorganized code are converted") {
   TinyNystromformer tiny;
   tiny.bert = true;
   tiny.embedding_dim = 4;
@@ -237,7 +237,7 @@ TEST_CASE("nystromformer: its BERT and that of the reorganized code") {
   }
 }
 
-TEST_CASE("nystromformer: safetensors files that keep one name of what is shared") {
+TEST_CASE("nystromformer: safetensors files may keep only one name of a shared tensor") {
   TinyNystromformer tiny;
   tiny.bert = true;
   Tensors tensors = tiny.tensors("");
@@ -254,7 +254,7 @@ TEST_CASE("nystromformer: safetensors files that keep one name of what is shared
   CHECK(contains(conversion_error(torch_zip(tensors)), "missing"));
 }
 
-TEST_CASE("nystromformer: settings below \"model\", as its config files have them") {
+TEST_CASE("nystromformer: settings below \"model\" are read, where its config files have them") {
   const linformer_test::TemporaryFolder folder;
   std::ofstream(folder.path("model.pt"), std::ios::binary) << torch_zip(TinyNystromformer().tensors());
   std::ofstream(folder.path("config.json")) << R"({"model": {"pooling_mode": "CLS", "num_head": 2, "head_dim": 2}})";
@@ -265,7 +265,7 @@ TEST_CASE("nystromformer: settings below \"model\", as its config files have the
   CHECK(contains(fact(report, "pooling"), "a token put before the text"));
 }
 
-TEST_CASE("nystromformer: what can't be reproduced is refused with a sentence that says why") {
+TEST_CASE("nystromformer: models that can't be reproduced are refused with the reason") {
   struct Case {
     const char* what;
     std::string settings;

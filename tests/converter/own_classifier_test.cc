@@ -1,4 +1,4 @@
-// A classifier that somebody wrote around a package's encoder, with names of their own.
+// Tests classifiers that users wrote around a package's encoder, with tensor names of their own.
 #include <doctest/doctest.h>
 
 #include "base/description.h"
@@ -22,7 +22,8 @@ struct Module {
   bool bias = false;
 };
 
-// lucidrains' encoder of one layer below `prefix`, between what comes before and behind it.
+// Returns a checkpoint with lucidrains' encoder of one layer, whose names begin with `prefix`, between the modules
+// `before` and `behind`.
 std::string around(const std::string& prefix, const std::vector<Module>& before, const std::vector<Module>& behind,
                    int64_t width = 8, int64_t n = 6) {
   std::vector<HandTensor> made;
@@ -61,7 +62,7 @@ std::string usual(const std::string& prefix, int64_t width = 8, int64_t n = 6) {
                 {{"norm", {width}, true}, {"head", {2, width}, true}}, width, n);
 }
 
-// What stands between `begin` and `end` in the text, the first time.
+// Returns the part of the text between the first `begin` and the next `end`.
 std::string between(const std::string& text, const std::string& begin, const std::string& end) {
   const size_t from = text.find(begin);
   REQUIRE(from != text.npos);
@@ -91,7 +92,7 @@ void check_own(const Converted& made) {
 
 }  // namespace
 
-TEST_CASE("a classifier of one's own is asked for settings that name its parts, and converts with them") {
+TEST_CASE("the error for a user's own classifier asks for settings that name its parts, with which it converts") {
   for (const std::string prefix : {"encoder.", "linformer."}) {
     const std::string error = conversion_error(usual(prefix), two_heads);
     CAPTURE(error);
@@ -107,7 +108,7 @@ TEST_CASE("a classifier of one's own is asked for settings that name its parts, 
                                                               {"head", "head"}});
     check_own(converted(usual(prefix), replaced(replaced(shown, "NUMBER", "2"), "POOLING", "mean")));
   }
-  // The encoder alone, where the user says so, and where nothing beside it could be an embedding.
+  // The encoder is converted alone if the user says so, or if no other tensor could be an embedding.
   const Converted vectors = converted(usual("encoder."), R"({"heads": 2, "tensor_prefix": "encoder"})");
   CHECK(vectors.description().encoder.embedding.vectors.width == 8);
   const Converted other = converted(around("encoder.", {}, {{"head", {2, 8}, true}}), two_heads);
@@ -134,13 +135,13 @@ TEST_CASE("the settings that the converter's README shows convert the module tha
   CHECK(labels[1] == "positive");
 }
 
-TEST_CASE("settings of one's own model that the file contradicts are errors that name it") {
+TEST_CASE("settings of a user's own model that the file contradicts are errors that name the setting") {
   const json good = {{"heads", 2},     {"encoder_prefix", "encoder"}, {"embedding", "embedding"},
                      {"norm", "norm"}, {"positions", "positions"},    {"pooling", "mean"},
                      {"head", "head"}, {"labels", {"a", "b"}}};
   check_own(converted(usual("encoder."), good.dump()));
   struct Case {
-    json change;  // null: the setting is taken away
+    json change;  // null removes the setting
     std::vector<std::string> parts;
   };
   const Case cases[] = {
@@ -173,12 +174,12 @@ TEST_CASE("settings of one's own model that the file contradicts are errors that
   }
 }
 
-TEST_CASE("settings of one's own model beside a file without tensors are an error") {
+TEST_CASE("settings of a user's own model for a file without tensors are an error") {
   const json settings = {{"encoder_prefix", "encoder"}, {"embedding", "embedding"}};
   check_sentence(conversion_error(safetensors_file("{}", ""), settings.dump()), {"has no tensors"});
 }
 
-TEST_CASE("a model around linformer-pytorch's encoder is asked for settings too") {
+TEST_CASE("the error for a model around linformer-pytorch's encoder asks for settings too") {
   const std::string folder = golden_in_tree() + "/own_classifier/tatp22";
   const std::string bytes = read_file(folder + "/checkpoint.safetensors");
   const json config = json::parse(read_file(folder + "/meta.json")).at("config");

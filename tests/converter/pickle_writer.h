@@ -1,4 +1,4 @@
-// Writes pickles opcode by opcode: sound ones for checkpoints made by hand, and unsound ones for hostile files.
+// Writes pickles opcode by opcode: valid ones for small checkpoints, and invalid ones for hostile files.
 #pragma once
 
 #include <cstdint>
@@ -43,13 +43,13 @@ class PickleWriter {
   PickleWriter& empty_dict() { return op('}'); }
   PickleWriter& set_item() { return op('s'); }
   PickleWriter& reduce() { return op('R'); }
-  // ('storage', CLASS, key, 'cpu', elements) as a persistent id.
+  // Writes ('storage', CLASS, key, 'cpu', elements) as a persistent id.
   PickleWriter& storage(std::string_view type, std::string_view key, int64_t elements, bool legacy = false) {
     mark().text("storage").global("torch", type).text(key).text("cpu").integer(elements);
     if (legacy) none();
     return op('t').op('Q');
   }
-  // After storage(): the rest of _rebuild_tensor_v2's arguments and the call.
+  // Writes the remaining arguments of _rebuild_tensor_v2 and the call. It must follow storage().
   PickleWriter& tensor(int64_t offset, const std::vector<int64_t>& shape, const std::vector<int64_t>& strides) {
     integer(offset).tuple(shape).tuple(strides).truth(false);
     return global("collections", "OrderedDict").op(')').reduce().op('t').reduce();

@@ -1,4 +1,5 @@
-// linformer-convert as a program: exit codes, reports, files beside the checkpoint, and outputs that stay whole.
+// Tests linformer-convert as a program: exit codes, reports, files beside the checkpoint, and that outputs are complete
+// or untouched.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -16,7 +17,7 @@ namespace linformer_test::program_test {
 
 using nlohmann::json;
 
-TEST_CASE("exit codes: 0 for help and success, 1 for bad input, 2 for a bad command line") {
+TEST_CASE("the exit code is 0 for help and success, 1 for bad input and 2 for a bad command line") {
   Workplace place;
   write_file(place.path("c.pt"), with_head(2));
   CHECK(place.run("--help").status == 0);
@@ -37,7 +38,7 @@ TEST_CASE("exit codes: 0 for help and success, 1 for bad input, 2 for a bad comm
   CHECK(place.run(place.path("c.pt") + " --quiet -o " + place.path("good.lnfr")).out.empty());
 }
 
-TEST_CASE("weights that are kept have another type, and the report says what rounding costs") {
+TEST_CASE("--dtype-for gives weights another type, and the report says how large the rounding errors are") {
   Workplace place;
   write_file(place.path("c.pt"), with_head(2));
   const std::string command = place.path("c.pt") + " -o " + place.path("x.lnfr") + " --dtype int8 ";
@@ -80,7 +81,7 @@ TEST_CASE("weights that are kept have another type, and the report says what rou
                  "each weight with a name like \"*fc1*\" (--dtype-for) has its type from an earlier --dtype-for"));
 }
 
-TEST_CASE("a wrong command line is told in one line: the program, what is wrong, and the next step") {
+TEST_CASE("the error for a wrong command line is one line with the program's name, what is wrong and the next step") {
   Workplace place;
   write_file(place.path("c.pt"), with_head(2));
   struct Case {
@@ -140,7 +141,7 @@ TEST_CASE("an error leaves neither output nor temporary file, and keeps the old 
   CHECK(place.run(place.path("c.pt") + " -o " + place.path("no/such/folder/x.lnfr")).status == 1);
 }
 
-TEST_CASE("inputs and other people's files are not overwritten") {
+TEST_CASE("inputs and files that aren't model files are not overwritten") {
   Workplace place;
   const std::string checkpoint = with_head(2);
   write_file(place.path("c.pt"), checkpoint);
@@ -152,7 +153,7 @@ TEST_CASE("inputs and other people's files are not overwritten") {
   CHECK(place.run(place.path("c.pt") + " -o " + place.path("notes")).status == 1);
   CHECK(read_file(place.path("notes")) == "important");
   CHECK(place.run(place.path("c.pt") + " --force -o " + place.path("notes")).status == 0);
-  CHECK(place.run(place.path("c.pt") + " -o " + place.path("notes")).status == 0);  // a model file by now
+  CHECK(place.run(place.path("c.pt") + " -o " + place.path("notes")).status == 0);  // now it is a model file
 }
 
 TEST_CASE("the error for a model's name on the Hugging Face Hub says how to download its folder") {
@@ -188,7 +189,7 @@ TEST_CASE("an output with the ending of another format is refused without --forc
   }
 }
 
-TEST_CASE("equal input gives a byte-identical file, and types are as asked") {
+TEST_CASE("equal input gives a byte-identical file, whose types are those of --dtype") {
   Workplace place;
   write_file(place.path("c.pt"), with_head(2));
   for (const char* type : {"f32", "bf16", "f16"}) {
@@ -207,7 +208,7 @@ TEST_CASE("equal input gives a byte-identical file, and types are as asked") {
   }
 }
 
-TEST_CASE("types may have the names that PyTorch's users know") {
+TEST_CASE("--dtype accepts the names of types in PyTorch") {
   Workplace place;
   write_file(place.path("c.pt"), with_head(2));
   const std::pair<const char*, const char*> names[] = {
@@ -220,7 +221,7 @@ TEST_CASE("types may have the names that PyTorch's users know") {
   }
 }
 
-TEST_CASE("models of other programs are called by their names, with what to give instead") {
+TEST_CASE("model files of other programs are refused by their format's name, with what to give instead") {
   Workplace place;
   const std::pair<std::string, const char*> files[] = {{"GGUF\x03 and more", "this is a GGUF file"},
                                                        {"\x89HDF\r\n\x1a\n and more", "this is an HDF5 file"},
@@ -234,7 +235,7 @@ TEST_CASE("models of other programs are called by their names, with what to give
   }
 }
 
-TEST_CASE("the report as JSON, and errors too") {
+TEST_CASE("--json prints the report as JSON, and errors too") {
   Workplace place;
   write_file(place.path("c.pt"), with_head(2));
   const Run run = place.run(place.path("c.pt") + " --json --labels no,yes -o " + place.path("x.lnfr"));
@@ -250,7 +251,7 @@ TEST_CASE("the report as JSON, and errors too") {
   CHECK(contains(json::parse(bad.out)["error"], "absent.pt does not exist"));
 }
 
-TEST_CASE("a folder brings its tokenizer and settings; the vocabulary must fit the embedding") {
+TEST_CASE("a folder's tokenizer and settings are read, and the vocabulary must fit the embedding") {
   Workplace place;
   const std::string out = " -o " + place.path("x.lnfr");
   write_tokenizer(place, "model", 0);
@@ -305,7 +306,7 @@ TEST_CASE("--list-models names every dialect's families and what config.json cal
   }
 }
 
-TEST_CASE("--list-dialects and --dialect") {
+TEST_CASE("--list-dialects lists every dialect, and --dialect chooses one") {
   Workplace place;
   const Run table = place.run("--list-dialects");
   CHECK(table.status == 0);
@@ -334,7 +335,7 @@ TEST_CASE("--list-dialects and --dialect") {
   CHECK(contains(other.err, "not there"));
 }
 
-TEST_CASE("a model that takes vectors has no tokenizer and is refused one") {
+TEST_CASE("a model that takes vectors has no tokenizer, and --tokenizer is refused") {
   Workplace place;
   TinyTatp22 tiny;
   tiny.tokens = tiny.logits = false;

@@ -28,7 +28,7 @@ ConvertOptions options_in(const Workplace& place) {
   return options;
 }
 
-// The code of the error that `work` ends with; ok where it doesn't.
+// Returns the code of the error with which `work` ends, or ok if it ends without one.
 template <class Work>
 Code code_of(const Work& work) {
   try {
@@ -122,7 +122,7 @@ TEST_CASE("a flag cancels a conversion in both phases, and the output stays as i
   CHECK(place.entries() == entries);
 }
 
-TEST_CASE("what progress throws ends a conversion, and nothing is left") {
+TEST_CASE("an exception of the progress callback ends the conversion, and no file is left") {
   const Workplace place;
   ConvertOptions options = options_in(place);
   options.control.progress = [](const char* phase, double) {
@@ -132,7 +132,7 @@ TEST_CASE("what progress throws ends a conversion, and nothing is left") {
   CHECK(place.entries() == 1);
 }
 
-TEST_CASE("sentences call options by their fields, or as the caller says") {
+TEST_CASE("errors name options by their fields, or as the caller says") {
   const Workplace place;
   ConvertOptions options = options_in(place);
   options.labels = {"one"};
@@ -157,7 +157,7 @@ TEST_CASE("sentences call options by their fields, or as the caller says") {
   CHECK(with_names(with_value, options.control) == "give <4{\"a\": 1}>, \x1d");
   CHECK(with_names(with_value, {}) == "give config '{\"a\": 1}', \x1d");
 
-  // The report too.
+  // The report names options in the same way.
   const Report report = convert_checkpoint(options);
   const auto says = [](const std::vector<std::string>& notes, const std::string& part) {
     return std::any_of(notes.begin(), notes.end(), [&](const std::string& note) { return contains(note, part); });
@@ -167,7 +167,7 @@ TEST_CASE("sentences call options by their fields, or as the caller says") {
   CHECK(says(convert_checkpoint(options).notes, "Give one with tokenizer."));
 }
 
-TEST_CASE("max_memory limits what a checkpoint's structure takes") {
+TEST_CASE("max_memory limits the memory for a checkpoint's structure") {
   const Workplace place;
   ConvertOptions options = options_in(place);
   options.control.max_memory = 1000;
@@ -177,7 +177,7 @@ TEST_CASE("max_memory limits what a checkpoint's structure takes") {
   CHECK(conversion_code(options) == Code::ok);
 }
 
-TEST_CASE("each mapped file is guarded until it is unmapped, and none that is read") {
+TEST_CASE("each mapped file is guarded until it is unmapped, and files that are only read are not") {
   const Workplace place;
   ConvertOptions options = options_in(place);
   std::vector<std::string> guarded;
@@ -203,7 +203,7 @@ TEST_CASE("each mapped file is guarded until it is unmapped, and none that is re
   CHECK(guarded.size() == 2);
 }
 
-TEST_CASE("every supported dialect says what it is, and --list-dialects lists the same ones") {
+TEST_CASE("every supported dialect has a description, and --list-dialects lists the same dialects") {
   const std::vector<DialectInfo> infos = supported_dialects();
   CHECK(infos.size() >= 9);
   const Workplace place;

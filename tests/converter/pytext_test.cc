@@ -1,4 +1,4 @@
-// The PyText dialect on small checkpoints made by hand: roles, the bias of compress_k, decoders and refusals.
+// Tests the PyText dialect on small checkpoints: roles, the bias of compress_k, decoders and refusals.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -16,7 +16,8 @@ namespace {
 constexpr const char* settings = R"({"num_attention_heads": 2})";
 const std::string transformer = "transformer.";
 
-// d 8, 10 tokens, N 6, k 2, two layers that share compress_k, whose bias is zero.
+// Returns the tensors of a model with d 8, a vocabulary of 10, N 6, k 2 and two layers. The layers share compress_k,
+// whose bias is zero.
 std::vector<HandTensor> tiny_pytext() {
   std::vector<HandTensor> made;
   const auto add = [&](const std::string& name, const std::vector<int64_t>& shape) {
@@ -50,7 +51,7 @@ void add_pair(std::vector<HandTensor>& tensors, const std::string& name, const s
   tensors.push_back(random_tensor(name + ".bias", {shape[0]}, 1));
 }
 
-// The whole model's names: encoder module in a model with a decoder.
+// Gives the tensors the names that they have in a model with a decoder.
 std::vector<HandTensor> in_model(std::vector<HandTensor> tensors) {
   for (HandTensor& tensor : tensors) tensor.name = "encoder.encoder." + tensor.name;
   return tensors;
@@ -58,7 +59,7 @@ std::vector<HandTensor> in_model(std::vector<HandTensor> tensors) {
 
 }  // namespace
 
-TEST_CASE("PyText: roles, values and facts") {
+TEST_CASE("PyText: each role gets its tensor's values, and the description has the dialect's facts") {
   std::vector<HandTensor> tensors = tiny_pytext();
   const Converted model = converted(torch_zip(tensors), settings);
   const EncoderDescription& encoder = model.description().encoder;
@@ -108,7 +109,7 @@ TEST_CASE("PyText: roles, values and facts") {
   CHECK(scaled.description().encoder.layers[0].attention.scale == 0.5f);
 }
 
-TEST_CASE("PyText: the bias of compress_k counts in models for quantised export") {
+TEST_CASE("PyText: the bias of compress_k is used only in models for quantised export") {
   std::vector<HandTensor> tensors = tiny_pytext();
   for (const char* layer : {"layers.0.", "layers.1."}) {
     named(tensors, transformer + layer + "attention.compress_k.bias").values = {0.5, -2};
@@ -122,7 +123,7 @@ TEST_CASE("PyText: the bias of compress_k counts in models for quantised export"
   CHECK(added.values(projection.bias) == std::vector<float>{0.5f, -2.f});
 }
 
-TEST_CASE("PyText: decoders") {
+TEST_CASE("PyText: decoders become heads with the pooling of the settings") {
   const std::string first = R"({"num_attention_heads": 2, "pooling": "cls_token"})",
                     each = R"({"num_attention_heads": 2, "pooling": "no_pool"})";
   std::vector<HandTensor> plain = in_model(tiny_pytext()), hidden = plain, projected = plain;
@@ -149,7 +150,7 @@ TEST_CASE("PyText: decoders") {
   CHECK(contains(conversion_error(torch_zip(projected), first), "more than one hidden layer"));
 }
 
-TEST_CASE("PyText: one output is a number, squashed or not") {
+TEST_CASE("PyText: a decoder with one output is a regression, or a score if a setting squashes it") {
   std::vector<HandTensor> tensors = in_model(tiny_pytext());
   add_pair(tensors, "decoder.mlp.0", {1, 8});
   nlohmann::json config = {{"num_attention_heads", 2}, {"pooling", "cls_token"}};

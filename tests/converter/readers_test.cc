@@ -1,4 +1,4 @@
-// The readers on small files made by hand: formats, element types, strides, storages, and data of pickles.
+// Tests the readers on small files: formats, element types, strides, storages, and data in pickles.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -42,7 +42,7 @@ std::vector<HandTensor> one_of_each() {
           {"scalar", {}, {42}, DataType::f32}};
 }
 
-// A torch zip whose state dict has the tensors that `write` adds, over storage "0" of 12 floats 0..11.
+// Returns a torch zip whose state dict has the tensors that `write` adds. Storage "0" has the 12 floats 0 to 11.
 std::string with_tensors(const std::function<void(PickleWriter&)>& write) {
   PickleWriter pickle;
   pickle.empty_dict();
@@ -65,7 +65,7 @@ Value run(ValueStore& store, const std::string& pickle) {
 
 }  // namespace
 
-TEST_CASE("CRC-32 of the standard's check string, and of every length around its steps") {
+TEST_CASE("CRC-32 gives the standard's check value, and that of the plain algorithm for every length below 40") {
   CHECK(crc32(as_bytes("123456789")) == 0xcbf43926);
   CHECK(crc32({}) == 0);
   const std::string text = "The quick brown fox jumps over the lazy dog";
@@ -80,7 +80,7 @@ TEST_CASE("CRC-32 of the standard's check string, and of every length around its
   }
 }
 
-TEST_CASE("every f16 and bf16 bit pattern widens to the value that narrows to it") {
+TEST_CASE("every f16 and bf16 bit pattern becomes the f32 value that rounds to it") {
   int checked = 0;
   for (uint32_t bits = 0; bits < 0x10000; ++bits) {
     const auto pattern = static_cast<uint16_t>(bits);
@@ -99,7 +99,7 @@ TEST_CASE("every f16 and bf16 bit pattern widens to the value that narrows to it
   std::printf("%d bit patterns of f16 and bf16\n", checked);
 }
 
-TEST_CASE("f64 is rounded to nearest, and what f32 can't hold becomes infinite") {
+TEST_CASE("f64 is rounded to nearest, and values that f32 can't hold become infinite") {
   const double above = double{std::numeric_limits<float>::max()} * (1 + 0x1p-25);
   const std::vector<double> values{1 + 0x1p-24,  // halfway: to even
                                    1 + 3 * 0x1p-24, 1e39, -1e308, above, std::nextafter(0x1.ffffffp127, 0.0)};
@@ -144,7 +144,7 @@ TEST_CASE("the three formats give the same tensors") {
   }
 }
 
-TEST_CASE("strides, offsets and shared storages are honoured, in whatever pieces they are read") {
+TEST_CASE("strides, offsets and shared storages are respected, in whatever pieces a tensor is read") {
   const std::string file = with_tensors([](PickleWriter& pickle) {
     add_view(pickle, "whole", 0, {3, 4}, {4, 1});
     add_view(pickle, "transposed", 0, {4, 3}, {1, 4});
@@ -211,7 +211,7 @@ TEST_CASE("state dicts are found where training loops put them, and other entrie
   CHECK(checkpoint.not_tensors == std::vector<std::string>{"\"step\" (whole number)", "\"_extra_state\" (null)"});
 }
 
-TEST_CASE("a parameter, an old rebuild and a tensor of a subclass are tensors") {
+TEST_CASE("parameters, tensors of the old rebuild function and tensors of subclasses are read") {
   const std::string file = with_tensors([](PickleWriter& pickle) {
     pickle.text("p").global("torch._utils", "_rebuild_parameter").mark();
     pickle.begin_tensor().storage("FloatStorage", "0", 12).tensor(3, {2}, {1});
@@ -229,7 +229,7 @@ TEST_CASE("a parameter, an old rebuild and a tensor of a subclass are tensors") 
   CHECK(read_all(checkpoint, "sub") == std::vector<float>{7});
 }
 
-TEST_CASE("a legacy file's view of a storage begins within it") {
+TEST_CASE("a legacy file's view begins at its place within the storage") {
   std::string file = PickleWriter().append("\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19").stop();
   file += PickleWriter().integer(1001).stop();
   file += PickleWriter().empty_dict().text("little_endian").truth(true).set_item().stop();
@@ -242,7 +242,7 @@ TEST_CASE("a legacy file's view of a storage begins within it") {
   CHECK(read_all(Checkpoint::open(as_bytes(file), "memory"), "w") == std::vector<float>{3, 4});
 }
 
-TEST_CASE("the pickle machine makes plain data of everything") {
+TEST_CASE("the pickle machine turns numbers, texts and containers into plain data") {
   ValueStore store;
   CHECK(run(store, PickleWriter().integer(-5).stop()).integer() == -5);
   CHECK(run(store, PickleWriter().append(std::string("\x8a\x03\x00\x00\x80", 5)).stop()).integer() == -8388608);
@@ -277,12 +277,12 @@ TEST_CASE("the pickle machine makes plain data of everything") {
                          .stop());
   CHECK(value.find("heads").integer() == 8);
 
-  // A list that contains itself: held, and not followed.
+  // A list may contain itself. The reader keeps the reference and doesn't follow it.
   value = run(store, PickleWriter().op(']').append("q\x01h\x01").op('a').stop());
   CHECK(value.items()[0].node() == value.node());
 }
 
-TEST_CASE("configuration libraries' wrappers and enumeration members stand for what they hold") {
+TEST_CASE("wrappers of configuration libraries and enumeration members are read as the values that they contain") {
   ValueStore store;
   PickleWriter pickle;
   pickle.global("omegaconf.dictconfig", "DictConfig").op(')').op('\x81').empty_dict();
@@ -310,7 +310,7 @@ TEST_CASE("safetensors metadata names aliases of the tensors that were kept") {
   CHECK(read_all(checkpoint, "dropped") == std::vector<float>{1, 2});
 }
 
-TEST_CASE("a safetensors file is one whatever the length of its header is") {
+TEST_CASE("a safetensors file is recognised whatever the length of its header") {
   const std::string plain = safetensors({{"w", {2}, {1, 2}, DataType::f32}});
   const std::string header = plain.substr(8, plain.size() - 16), data = plain.substr(plain.size() - 8);
   // 80 02 to 80 05 are the first bytes of pickles, 50 4b those of a zip.

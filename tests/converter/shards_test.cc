@@ -1,4 +1,4 @@
-// Checkpoints in several files with an index, as save_pretrained leaves them, and indexes that are wrong.
+// Tests checkpoints in several files with an index, as save_pretrained writes them, and indexes that are wrong.
 #include <doctest/doctest.h>
 
 #include "converter/checks.h"
@@ -13,7 +13,7 @@ using nlohmann::json;
 
 namespace {
 
-// A BERT in three files.
+// A BERT checkpoint in three files.
 class Sharded {
  public:
   explicit Sharded(bool pickled) : pickled_(pickled) {
@@ -44,7 +44,7 @@ class Sharded {
     return place_.run(what + more + " -o " + place_.path("x.lnfr"));
   }
   Run convert() const { return convert(place_.path("model")); }
-  // The same model in one file.
+  // Returns the model file that the same checkpoint gives in one file.
   std::string whole() const {
     write_file(place_.path("whole"), bytes_of(tensors_));
     REQUIRE(
@@ -85,7 +85,7 @@ TEST_CASE("a folder or an index of several files converts to the file that one c
     const Run index = sharded.convert(sharded.path(sharded.index()), " --config " + sharded.path("config.json"));
     CHECK(index.err == "");
     CHECK(sharded.model() == whole);
-    // One file where both are there.
+    // If a single file and shards are both present, the single file is read.
     sharded.write(pickled ? "pytorch_model.bin" : "model.safetensors", sharded.bytes_of(sharded.tensors_));
     CHECK(contains(sharded.convert(sharded.place_.path("model"), " --verbose").out, "is there too and was not used"));
   }
@@ -101,7 +101,7 @@ TEST_CASE("a shard may be a link to elsewhere, as in the caches of hubs") {
   CHECK(sharded.model() == sharded.whole());
 }
 
-TEST_CASE("indexes that lead astray are refused, with the name of what is wrong") {
+TEST_CASE("indexes that name wrong files or tensors are refused, with the name of what is wrong") {
   for (const bool pickled : {false, true}) {
     CAPTURE(pickled);
     const std::string first = TinyHuggingFace().tensors()[0].name;
@@ -134,7 +134,7 @@ TEST_CASE("indexes that lead astray are refused, with the name of what is wrong"
           s.write_index();
         },
         {"neither a PyTorch checkpoint"});
-    // A tensor in two files; one that is in none; one that the index doesn't know; one in another file.
+    // In these cases a tensor is in two files, is in no file, is unknown to the index, or is in another file.
     with(
         [](Sharded& s) {
           s.parts_[1].push_back(s.parts_[0][0]);
@@ -159,7 +159,7 @@ TEST_CASE("indexes that lead astray are refused, with the name of what is wrong"
           s.write_index();
         },
         {first, "puts it into", "00002-of-00003"});
-    // What is no index.
+    // These files are not indexes.
     with([](Sharded& s) { s.write(s.index(), "{}"); }, {"no weight_map"});
     with([](Sharded& s) { s.write(s.index(), R"({"weight_map": ["a"]})"); }, {"no weight_map"});
     with([](Sharded& s) { s.write(s.index(), R"({"weight_map": {}})"); }, {"names no tensors"});
@@ -185,7 +185,7 @@ TEST_CASE("tensors that overlap within a shard are refused, with the shard's nam
   check_error(sharded.convert(), {"model-00001-of-00003", "overlap"});
 }
 
-TEST_CASE("one of several files by itself is refused, with the name of the index") {
+TEST_CASE("a single file of several is refused, with the name of the index") {
   for (const bool pickled : {false, true}) {
     CAPTURE(pickled);
     const Sharded sharded(pickled);
@@ -193,7 +193,7 @@ TEST_CASE("one of several files by itself is refused, with the name of the index
     check_error(sharded.convert(shard), {shard, "is one of 3 files: give the folder, or its index " + sharded.index()});
     std::filesystem::remove(sharded.path(sharded.index()));
     check_error(sharded.convert(shard), {"is one of 3 files", sharded.index() + " is not beside it"});
-    // A file that is the only one.
+    // A file that is the only one of its checkpoint is converted.
     sharded.write("model-00001-of-00001.safetensors", safetensors(TinyHuggingFace().tensors()));
     CHECK(sharded.convert(sharded.path("model-00001-of-00001.safetensors"), " --config " + sharded.path("config.json"))
               .status == 0);

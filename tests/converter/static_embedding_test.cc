@@ -1,5 +1,5 @@
-// Static embeddings and prompts: folders that model2vec and sentence-transformers wrote, with what those libraries make
-// of the texts beside them (tests/reference/static_test.py wrote them), and what is refused.
+// Tests static embeddings and prompts, and what is refused. model2vec and sentence-transformers wrote the folders, and
+// tests/reference/static_test.py wrote beside them what these libraries make of texts.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -89,7 +89,7 @@ void check_vectors(const Converted& made, const std::string& prompt, const json&
 
 }  // namespace
 
-TEST_CASE("static embeddings: the vectors of model2vec and sentence-transformers") {
+TEST_CASE("static embeddings: vectors equal those of model2vec and sentence-transformers") {
   const json goldens = json::parse(read_file((golden_folder() / "vectors.json").string()));
   REQUIRE(goldens["vectors"].size() == 3);
   for (const auto& [name, runs] : goldens["vectors"].items()) {
@@ -100,7 +100,7 @@ TEST_CASE("static embeddings: the vectors of model2vec and sentence-transformers
   }
 }
 
-TEST_CASE("model2vec: a table without layers, unknown tokens as pads, the median length of a token") {
+TEST_CASE("model2vec: the model has no layers, takes unknown tokens as pads and knows the median length of a token") {
   StaticFolder folder("short");
   for (const bool modules : {true, false}) {
     if (!modules) folder.remove("modules.json");
@@ -130,7 +130,7 @@ TEST_CASE("model2vec: a table without layers, unknown tokens as pads, the median
   check_sentence(folder.error(R"({"max_length": 0})"), {"max_length is 0", "1 to 16777216"});
 }
 
-TEST_CASE("model2vec: a mapping and weights become rows; what doesn't fit is refused") {
+TEST_CASE("model2vec: mapping and weights are applied to the rows, and tensors that don't fit are refused") {
   const std::vector<double> rows = {1, 2, 3, 4, 5, 6};
   const auto tensors = [&](const std::vector<double>& mapping, const std::vector<double>& weights) {
     std::vector<HandTensor> made = {{"embeddings", {3, 2}, rows}};
@@ -147,7 +147,7 @@ TEST_CASE("model2vec: a mapping and weights become rows; what doesn't fit is ref
   check_sentence(conversion_error(tensors({0, 1}, {1, 1, 1})), {"3 weights for 2 tokens"});
   check_sentence(conversion_error(tensors({}, {1, INFINITY, 1})), {"weights", "inf"});
   check_sentence(conversion_error(safetensors({{"embeddings", {6}, rows}})), {"embeddings", "[6]"});
-  // Another tensor beside them makes it another model.
+  // With another tensor beside these it is another model.
   check_sentence(conversion_error(safetensors({{"embeddings", {3, 2}, rows}, {"layers", {6}, rows}})),
                  {"no supported implementation"});
 }
@@ -166,7 +166,7 @@ TEST_CASE("StaticEmbedding: tokenizer.json says how much of a text is read") {
   CHECK(folder.convert(R"({"max_seq_length": 5})").description().encoder.max_tokens == 5);
 }
 
-TEST_CASE("prompts: kept from the folder, and refused where they can't be") {
+TEST_CASE("prompts: those of the folder are kept, and malformed ones are refused") {
   StaticFolder folder("module-prompts");
   const char* file = "config_sentence_transformers.json";
   const json original = folder.read(file);
@@ -192,7 +192,7 @@ TEST_CASE("prompts: kept from the folder, and refused where they can't be") {
   check_sentence(error("prompts", many), {"has 257 prompts", "256"});
   CHECK(error("default_prompt_name", nullptr) == "");
   CHECK(folder.convert().description().embedding.default_prompt == -1);
-  // --config comes before the folder.
+  // --config takes precedence over the folder.
   const Converted given = folder.convert(R"({"sentence_prompts": {"a": "b"}, "sentence_include_prompt": false})");
   CHECK(given.description().embedding.prompts.size() == 1);
   CHECK(given.description().embedding.excludes_prompt);

@@ -1,4 +1,5 @@
-// Every golden case of tatp22 in every file format: recognised, described rightly, and equal between formats.
+// Tests every golden of tatp22 in every file format. Each is recognised and described rightly, and the formats give the
+// same model.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -16,7 +17,7 @@ using nlohmann::json;
 
 namespace {
 
-// Their distinct projections, of the encoder.
+// The number of distinct projections in the encoder of each golden.
 const std::map<std::string, size_t> cases = {{"decoder", 1},
                                              {"encdec", 1},
                                              {"encoder_padder", 1},
@@ -93,13 +94,15 @@ int check_goldens(const std::string& golden) {
 
 }  // namespace
 
-TEST_CASE("tatp22 goldens") { CHECK(check_goldens(golden_in_tree()) == 12); }
+TEST_CASE("tatp22: the goldens in the tree are recognised and described rightly") {
+  CHECK(check_goldens(golden_in_tree()) == 12);
+}
 
-TEST_CASE("tatp22 goldens, all of them" * doctest::test_suite("shared")) {
+TEST_CASE("tatp22: all goldens are recognised and described rightly" * doctest::test_suite("shared")) {
   if (const std::optional<std::string> golden = shared_path("golden")) CHECK(check_goldens(*golden) >= 19);
 }
 
-TEST_CASE("tatp22 goldens without their projections, and a pickled module") {
+TEST_CASE("tatp22: goldens without their projections and a pickled module are refused") {
   int files = 0;
   for (const char* name : {"headwise_no_params"}) {
     const std::string folder = golden_in_tree() + "/tatp22/" + name;

@@ -1,4 +1,4 @@
-// What the tatp22 dialect refuses, and that its sentences name the thing.
+// Tests what the tatp22 dialect refuses, and that its errors name the setting or the tensor.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -8,14 +8,14 @@
 
 namespace linformer_test::tatp22_refusals_test {
 
-TEST_CASE("tatp22: what can't be known or does not fit together is refused with a sentence that says why") {
+TEST_CASE("tatp22: missing settings, and tensors and settings that don't fit together, are refused with the reason") {
   using Tensors = std::vector<HandTensor>;
   struct Case {
     const char* what;
     std::string settings;
     std::function<void(TinyTatp22&)> make;
     std::function<void(Tensors&)> change;
-    std::vector<std::string> parts;  // of the sentence
+    std::vector<std::string> parts;  // of the error
   };
   const auto same = [](TinyTatp22&) {};
   const auto as_it_is = [](Tensors&) {};
@@ -148,7 +148,7 @@ TEST_CASE("tatp22: what can't be known or does not fit together is refused with 
   std::printf("%d refusals of tatp22\n", refused);
 }
 
-TEST_CASE("tatp22: a safetensors file that lacks projections for no known sharing is damaged") {
+TEST_CASE("tatp22: a safetensors file that lacks projections in no known way of sharing is refused") {
   TinyTatp22 tiny;
   tiny.sharing = "headwise";
   std::vector<HandTensor> tensors = tiny.tensors();

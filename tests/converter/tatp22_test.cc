@@ -1,4 +1,4 @@
-// The tatp22 dialect (linformer-pytorch) on small checkpoints made by hand.
+// Tests the tatp22 dialect (linformer-pytorch) on small checkpoints.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -19,7 +19,7 @@ bool same_values(const Converted& model, TensorIndex index, const HandTensor& te
   return model.values(index) == std::vector<float>(tensor.values.begin(), tensor.values.end());
 }
 
-// The values of several tensors, one behind the other.
+// Returns the values of several tensors, one after the other.
 std::vector<float> joined(std::vector<HandTensor>& tensors, std::initializer_list<std::string> names) {
   std::vector<float> values;
   for (const std::string& name : names) {
@@ -35,7 +35,7 @@ const AttentionDescription& attention(const Converted& model, size_t layer) {
 
 }  // namespace
 
-TEST_CASE("tatp22: each role gets the values of its tensors, and the facts of the dialect") {
+TEST_CASE("tatp22: each role gets the values of its tensors, and the description has the dialect's facts") {
   TinyTatp22 tiny;
   tiny.sharing = "none";
   std::vector<HandTensor> tensors = tiny.tensors();
@@ -99,11 +99,11 @@ TEST_CASE("tatp22: each role gets the values of its tensors, and the facts of th
   CHECK(model.report.left_out.empty());
 }
 
-TEST_CASE("tatp22: every sharing is found by value, from full files and from those that keep one name") {
+TEST_CASE("tatp22: every way of sharing is found by value, in full files and in files that keep one name of a tensor") {
   struct Sharing {
     const char* name;
-    size_t projections, entries;  // distinct ones; in the lists of a layer
-    bool same;                    // keys and values
+    size_t projections, entries;  // distinct projections; entries in the lists of a layer
+    bool same;                    // keys and values share their projections
     std::function<bool(const std::string&)> kept;
   };
   const auto is = [](const std::string& name, const char* part) { return contains(name, part); };
@@ -124,7 +124,7 @@ TEST_CASE("tatp22: every sharing is found by value, from full files and from tho
       CHECK(attention(model, layer).key_projections.size() == sharing.entries);
       CHECK((attention(model, layer).key_projections == attention(model, layer).value_projections) == sharing.same);
     }
-    // The same projections from a safetensors file without its metadata.
+    // A safetensors file without its metadata gives the same projections.
     std::erase_if(tensors, [&](const HandTensor& tensor) {
       return contains(tensor.name, "heads.") && !sharing.kept(tensor.name);
     });
@@ -173,13 +173,13 @@ TEST_CASE("tatp22: a convolution is stored by step, and its k follows from the l
   CHECK(contains(conversion_error(torch_zip(tensors), R"({"input_size": 7, "dim_k": 1})"), "kernel of 2"));
 }
 
-TEST_CASE("tatp22: settings that no tensor shows") {
+TEST_CASE("tatp22: settings that no tensor shows are read, and assumed defaults are noted") {
   TinyTatp22 tiny;
   const std::string file = torch_zip(tiny.tensors());
   const Converted relu = converted(file, R"({"activation": "relu", "causal": true})");
   CHECK(attention(relu, 1).causal);
   CHECK(relu.description().encoder.layers[0].activation == Activation::relu);
-  CHECK(fact(relu.report, "full_attention") == "false");  // the constructor's default, and said so
+  CHECK(fact(relu.report, "full_attention") == "false");  // the constructor's default, which a note names
   CHECK(std::any_of(relu.report.notes.begin(), relu.report.notes.end(),
                     [](const std::string& note) { return contains(note, "full_attention is not in the settings"); }));
 
@@ -190,13 +190,13 @@ TEST_CASE("tatp22: settings that no tensor shows") {
   CHECK(lists(full.report.left_out, "linformer.seq.2.fn.heads.1.F.bias"));
   CHECK(full.report.left_out.size() == 16);
 
-  // Also beside the weights.
+  // The settings may also be in the file of the weights.
   const Converted own =
       converted(torch_zip(tiny.tensors(), {{"activation", std::string("relu")}, {"nhead", int64_t{2}}}));
   CHECK(own.description().encoder.layers[0].activation == Activation::relu);
 }
 
-TEST_CASE("tatp22: widths between layers, widths of the embedding, and output in two steps") {
+TEST_CASE("tatp22: widths between layers, a width of the embedding and an output in two steps are converted") {
   TinyTatp22 tiny;
   tiny.sharing = "kv";
   tiny.emb_dim = 6;
@@ -227,7 +227,7 @@ TEST_CASE("tatp22: widths between layers, widths of the embedding, and output in
                     named(old_tensors, stack + "1.fn.norm.weight")));
 }
 
-TEST_CASE("tatp22: without tokens, logits or feed-forward layers, and within a Padder") {
+TEST_CASE("tatp22: models without tokens, logits or feed-forward layers, or within a Padder, are converted") {
   TinyTatp22 tiny;
   tiny.tokens = tiny.feed_forward = false;
   std::vector<HandTensor> tensors = tiny.tensors();
@@ -267,7 +267,7 @@ TEST_CASE("tatp22: the layout before 2020-09-14 is pre-norm, with an activation 
   CHECK(model.report.mapped.size() == tensors.size());
 }
 
-TEST_CASE("tatp22: decoders, alone and behind an encoder") {
+TEST_CASE("tatp22: decoders are converted, alone and behind an encoder") {
   TinyTatp22 tiny;
   tiny.decoder_mode = true;
   const std::string file = torch_zip(tiny.tensors());
@@ -278,10 +278,10 @@ TEST_CASE("tatp22: decoders, alone and behind an encoder") {
   REQUIRE(encoder.layers.size() == 4);
   for (size_t i = 0; i < 4; ++i) {
     CHECK(encoder.layers[i].attention.key_source == (i % 2 ? KeySource::encoder_states : KeySource::own));
-    CHECK(encoder.layers[i].attention.causal == (i % 2 == 1));  // never the rows' attention to each other
+    CHECK(encoder.layers[i].attention.causal == (i % 2 == 1));  // attention of the rows to each other never is
     CHECK(encoder.layers[i].attention.row_mask == RowMask::zeroed);
   }
-  // The same tensors are an encoder's of twice the depth; a depth that is given tells them apart.
+  // An encoder of twice the depth has the same tensors. A depth that is given tells them apart.
   CHECK(attention(converted(file, plain), 1).key_source == KeySource::own);
   CHECK(contains(conversion_error(file, R"({"depth": 2})"), "depth is 2"));
 

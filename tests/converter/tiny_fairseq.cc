@@ -11,7 +11,7 @@ HandTensor random_tensor(const std::string& name, const std::vector<int64_t>& sh
   HandTensor tensor{name, shape, {}, DataType::f32};
   int64_t elements = 1;
   for (const int64_t size : shape) elements *= size;
-  // The name takes part, so that tensors of one shape differ.
+  // The seed depends on the name, so that tensors of the same shape differ.
   std::mt19937 random(seed + static_cast<uint32_t>(std::hash<std::string>()(name)));
   for (int64_t i = 0; i < elements; ++i) {
     tensor.values.push_back(static_cast<float>(static_cast<int32_t>(random() % 4001) - 2000) / 1024.f);

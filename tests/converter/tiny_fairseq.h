@@ -1,4 +1,4 @@
-// A small fairseq Linformer with random weights, in the layouts of all of its eras.
+// A small fairseq Linformer with random weights, in the layouts of all versions of fairseq.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ struct TinyFairseq {
   uint32_t seed = 1;
   bool value_projection = true, masked_lm = true, final_norm = false;
 
-  // Names as of 2021-02-16. lm_head.weight is tied: equal values.
+  // Returns the tensors with their names as of 2021-02-16. lm_head.weight is tied: its values equal the embedding's.
   std::vector<HandTensor> tensors() const;
   HandSettings settings() const;
 };
@@ -21,10 +21,10 @@ struct TinyFairseq {
 inline const std::string tiny_encoder = "encoder.sentence_encoder.";
 
 HandTensor random_tensor(const std::string& name, const std::vector<int64_t>& shape, uint32_t seed);
-// Throws std::out_of_range when there is none of that name.
+// Returns the tensor of this name. Throws std::out_of_range if there is none.
 HandTensor& named(std::vector<HandTensor>& tensors, const std::string& name);
 void remove(std::vector<HandTensor>& tensors, const std::string& name);
-// `from` in each name replaced by `to`, at its first place.
+// Replaces the first `from` in each name with `to`.
 std::vector<HandTensor> renamed(std::vector<HandTensor> tensors, const std::string& from, const std::string& to);
 void add_head(std::vector<HandTensor>& tensors, const std::string& name, int64_t d, int64_t inner, int64_t classes);
 

@@ -18,11 +18,11 @@ struct TinyHuggingFace {
 
   std::vector<HandTensor> tensors() const;
   nlohmann::json config() const;
-  // "bert.", "roberta." or "distilbert."; empty unless `prefixed`.
+  // Returns "bert.", "roberta." or "distilbert.", or "" if `prefixed` is false.
   std::string prefix() const;
 };
 
-// NAME.weight [out, in] (a norm: [out], with in = 0) and NAME.bias.
+// Adds NAME.weight of shape [out, in] and NAME.bias. If `in` is 0, as for a norm, the weight has the shape [out].
 void add_pair(std::vector<HandTensor>& tensors, const std::string& name, int64_t out, int64_t in);
 
 }  // namespace linformer_test

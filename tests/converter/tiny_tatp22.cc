@@ -16,7 +16,7 @@ struct Names {
     add(name + ".weight", shape);
     add(name + ".bias", {shape[0]});
   }
-  // A tensor of another name with the values of `original`.
+  // Adds a weight and a bias of another name with the values of `original`.
   void add_alias(const std::string& name, const std::string& original) {
     for (const char* part : {".weight", ".bias"}) {
       HandTensor alias = named(made, original + part);

@@ -10,14 +10,14 @@ namespace linformer_test {
 
 struct TinyTatp22 {
   int64_t d = 8, vocabulary = 10, n = 7, k = 3, ffn = 12, depth = 2, heads = 2, head_dim = 4;
-  int64_t emb_dim = 0;          // 0: d, without projections in and out
+  int64_t emb_dim = 0;          // if 0, d without projections in and out
   int64_t output_between = 0;   // w_o_intermediate_dim
   int64_t ff_intermediate = 0;  // width between the layers
-  int64_t kernel = 0;           // above 0: projections by convolution
+  int64_t kernel = 0;           // if above 0, the projections are convolutions
   std::string sharing = "layerwise";
   bool tokens = true, logits = true, feed_forward = true, decoder_mode = false, projections = true, old = false;
 
-  // Names begin with `prefix`, such as "encoder.".
+  // Returns the tensors. Their names begin with `prefix`, such as "encoder.".
   std::vector<HandTensor> tensors(const std::string& prefix = "") const;
 };
 

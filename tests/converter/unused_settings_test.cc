@@ -1,4 +1,5 @@
-// Settings of --config that nothing asked for: the report names them, and what a near miss may have meant.
+// Tests settings of --config that the conversion didn't ask for. The report names them, and the setting that a near
+// miss may have meant.
 #include <doctest/doctest.h>
 
 #include "base/description.h"
@@ -15,7 +16,7 @@ using nlohmann::json;
 
 namespace {
 
-// "NAME", or "NAME -> MEANT", in the report's order.
+// Returns "NAME" or "NAME -> MEANT" for each setting, in the report's order.
 std::vector<std::string> unused(const std::vector<UnusedSetting>& settings) {
   std::vector<std::string> lines;
   for (const UnusedSetting& setting : settings) {
@@ -33,7 +34,7 @@ std::string without_settings() {
 
 }  // namespace
 
-TEST_CASE("settings that were asked for are used, found or not; the others are listed, near misses first") {
+TEST_CASE("settings that were asked for count as used, found or not, and the others are listed, near misses first") {
   ValueStore store;
   Settings settings;
   settings.add_given(
@@ -41,7 +42,7 @@ TEST_CASE("settings that were asked for are used, found or not; the others are l
                  "c.json"),
       "c.json");
   settings.add_source(parse_json(store, R"({"other": 1, "activation": "gelu"})", "args"), "args");
-  const Settings copy = settings;  // what a dialect adds its own sources to
+  const Settings copy = settings;  // a dialect adds its own sources to such a copy
   CHECK(copy.integer("heads")->value == 8);
   for (const char* name : {"num_layers", "dropout", "pool", "d", "depth", "activation"}) (void)copy.has(name);
   CHECK(unused(settings.unused()) ==
@@ -50,17 +51,17 @@ TEST_CASE("settings that were asked for are used, found or not; the others are l
   CHECK(json::parse(settings.used()) == json::parse(R"({"heads": 8, "activation": "gelu"})"));
 }
 
-TEST_CASE("a name that is given rightly too is no suggestion") {
+TEST_CASE("a setting that is also given under its right name is not suggested") {
   ValueStore store;
   Settings settings;
   settings.add_given(parse_json(store, R"({"encoder_layers": 2, "decoder_layers": 2, "heads": null, "head": 1})", "c"),
                      "c");
   CHECK(settings.integer("encoder_layers")->value == 2);
-  CHECK(!settings.has("heads"));  // null is absent, but the name stands there
+  CHECK(!settings.has("heads"));  // null counts as absent, but the name is given
   CHECK(unused(settings.unused()) == Names{"decoder_layers", "head"});
 }
 
-TEST_CASE("groups of settings count by what is in them") {
+TEST_CASE("settings in known groups are listed one by one") {
   ValueStore store;
   Settings settings;
   const auto root =
@@ -74,7 +75,7 @@ TEST_CASE("groups of settings count by what is in them") {
   CHECK(left[3].source == "c, model");
 }
 
-TEST_CASE("a conversion tells which settings of --config nothing used") {
+TEST_CASE("a conversion reports which settings of --config nothing used") {
   const Converted made = converted(
       without_settings(),
       R"({"encoder_attention_heads": 2, "activation_fnn": "relu", "foo": 1, "encoder_layers": 2, "layers": 2})");
@@ -84,7 +85,7 @@ TEST_CASE("a conversion tells which settings of --config nothing used") {
   CHECK(converted(without_settings(), R"({"encoder_attention_heads": 2})").report.unused_settings.empty());
 }
 
-TEST_CASE("what the checkpoint itself says, and config.json beside it, is not listed") {
+TEST_CASE("unused settings of the checkpoint itself and of config.json beside it are not listed") {
   TinyFairseq tiny;
   HandSettings settings = tiny.settings();
   settings["learning_rate_scheduler"] = std::string("polynomial");
@@ -100,7 +101,7 @@ TEST_CASE("what the checkpoint itself says, and config.json beside it, is not li
   const Run beside = place.run(place.path("model") + " --json -o " + place.path("x.lnfr"));
   REQUIRE(beside.status == 0);
   CHECK(json::parse(beside.out)["unused_settings"] == json::array());
-  // The same file given with --config is the user's.
+  // If the same file is given with --config, its unused settings are listed.
   const Run given = place.run(place.path("model") + " --json --config " + place.path("model/config.json") + " -o " +
                               place.path("y.lnfr"));
   REQUIRE(given.status == 0);
@@ -108,7 +109,7 @@ TEST_CASE("what the checkpoint itself says, and config.json beside it, is not li
   CHECK(read_file(place.path("x.lnfr")) == read_file(place.path("y.lnfr")));
 }
 
-TEST_CASE("the report names unused settings in a line of at most 12, as JSON all of them") {
+TEST_CASE("the report lists at most 12 unused settings, and the JSON report lists all of them") {
   Workplace place;
   write_file(place.path("c.pt"), without_settings());
   json config = {{"encoder_attention_heads", 2}, {"activation_fnn", "relu"}, {"esc\x1b[1m", 1}};
@@ -136,7 +137,7 @@ TEST_CASE("the report names unused settings in a line of at most 12, as JSON all
   write_file(place.path("cfg.json"), R"({"encoder_attention_heads": 2})");
   CHECK(!contains(place.run(convert).out, "nothing used"));
   CHECK(!contains(place.run(convert + " --verbose").out, "nothing used"));
-  // The model file is the same with and without settings that mean nothing.
+  // The model file is the same with and without unused settings.
   const std::string plain = read_file(place.path("x.lnfr"));
   write_file(place.path("cfg.json"), R"({"encoder_attention_heads": 2, "foo": {"bar": [1]}})");
   REQUIRE(place.run(convert).status == 0);

@@ -1,4 +1,4 @@
-// The vit_linformer dialect: patch embeddings of both eras, class token, positions, head and the goldens.
+// Tests the vit_linformer dialect: patch embeddings of both versions, class token, positions, head and the goldens.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* settings = R"({"heads": 2, "pool": "mean"})";
 
-// d 8, patches of 12 values, 5 of them and the class token, one layer, 3 classes.
+// Returns the tensors of a model with d 8, 5 patches of 12 values and a class token, one layer and 3 classes.
 std::vector<HandTensor> tiny_vit(bool patch_norms, int64_t projected = 6) {
   std::vector<HandTensor> made;
   const auto add = [&](const std::string& name, const std::vector<int64_t>& shape) {
@@ -49,7 +49,7 @@ std::vector<HandTensor> tiny_vit(bool patch_norms, int64_t projected = 6) {
 
 }  // namespace
 
-TEST_CASE("ViT: roles, values and facts of both eras") {
+TEST_CASE("ViT: each role gets its tensor's values, and the description has the dialect's facts, in both versions") {
   for (const bool norms : {true, false}) {
     CAPTURE(norms);
     std::vector<HandTensor> tensors = tiny_vit(norms);
@@ -90,7 +90,7 @@ TEST_CASE("ViT: roles, values and facts of both eras") {
   CHECK(first.description().heads[0].pooling == Pooling::first_token);
 }
 
-TEST_CASE("ViT: layers made for more patches than there are positions") {
+TEST_CASE("ViT: a projection for more patches than there are positions is cut") {
   std::vector<HandTensor> tensors = tiny_vit(true, 9);
   const Converted model = converted(torch_zip(tensors), settings);
   const EncoderDescription& encoder = model.description().encoder;
@@ -134,7 +134,7 @@ TEST_CASE("ViT: refusals say what is wrong") {
           {"to_latent.weight", "not part of a ViT"});
 }
 
-TEST_CASE("ViT goldens") {
+TEST_CASE("ViT: the goldens are recognised and described rightly") {
   int files = 0;
   for (const char* name : {"cls", "mean"}) {
     const std::string folder = golden_in_tree() + "/vit_pytorch_linformer/" + name;

@@ -1,4 +1,4 @@
-// linformer-convert run as a program in a folder of its own, and small files for it.
+// Runs linformer-convert as a program in a temporary folder, and writes small files for it.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -32,7 +32,7 @@ class Workplace {
  public:
   std::string path(const std::string& name) const { return folder_.path(name); }
   Run run(const std::string& arguments) const { return run_command(LINFORMER_CONVERT, arguments); }
-  // The same with at most so many KiB of address space.
+  // Does the same with at most `kilobytes` KiB of address space.
   Run run_limited(int kilobytes, const std::string& arguments) const {
     return run_command("ulimit -v " + std::to_string(kilobytes) + "; " + LINFORMER_CONVERT, arguments);
   }
@@ -61,7 +61,7 @@ inline std::string with_head(int64_t classes) {
   return torch_zip(tensors, tiny.settings());
 }
 
-// Byte-level BPE whose ids fit a RoBERTa vocabulary: the special tokens and two letters.
+// Writes a byte-level BPE tokenizer whose ids fit a RoBERTa vocabulary: the special tokens and two letters.
 inline void write_tokenizer(const Workplace& place, const std::string& folder, int more) {
   std::filesystem::create_directories(place.path(folder));
   nlohmann::json vocabulary = {{"<s>", 0}, {"<pad>", 1}, {"</s>", 2}, {"<unk>", 3}, {"a", 4}, {"b", 5}, {"ab", 6}};

@@ -1,4 +1,4 @@
-// The xformers dialect: one attention in each of the layouts of its input projections, refusals and the golden.
+// Tests the xformers dialect: one attention in each layout of its input projections, refusals and the golden.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ std::vector<HandTensor> tiny_attention(bool bias = true) {
   return made;
 }
 
-// The tensors of query, key and value put one after the other.
+// Returns a tensor with those of query, key and value, one after the other.
 HandTensor packed(std::vector<HandTensor>& tensors, const std::string& suffix, const std::string& name) {
   HandTensor made{container + name, {}, {}, DataType::f32};
   for (const char* letter : {"q", "k", "v"}) {
@@ -49,7 +49,7 @@ HandTensor packed(std::vector<HandTensor>& tensors, const std::string& suffix, c
 
 constexpr const char* inv_freq = "rotary_embeddings.inv_freq";
 
-// As the implementation computes them, in single precision.
+// Returns the frequencies as the implementation computes them, in single precision.
 HandTensor frequencies(float base, int64_t pairs, DataType type = DataType::f32) {
   HandTensor made{inv_freq, {pairs}, {}, type};
   for (int64_t j = 0; j < pairs; ++j) {
@@ -76,7 +76,7 @@ void check_same_values(const Converted& a, const Converted& b) {
 
 }  // namespace
 
-TEST_CASE("xformers: roles, values and facts") {
+TEST_CASE("xformers: each role gets its tensor's values, and the description has the dialect's facts") {
   std::vector<HandTensor> tensors = tiny_attention();
   const Converted model = converted(torch_zip(tensors), two_heads);
   const EncoderDescription& encoder = model.description().encoder;
@@ -113,7 +113,7 @@ TEST_CASE("xformers: roles, values and facts") {
   CHECK(bare.description().encoder.layers[0].attention.output.bias == absent);
 }
 
-TEST_CASE("xformers: packed and shared input projections") {
+TEST_CASE("xformers: packed and shared input projections give the same model as separate ones") {
   const Converted base = converted(torch_zip(tiny_attention()), two_heads);
   std::vector<HandTensor> separate = tiny_attention();
   separate.push_back(packed(separate, "_proj.bias", "in_proj_bias"));
@@ -126,7 +126,8 @@ TEST_CASE("xformers: packed and shared input projections") {
     check_same_values(base, converted(torch_zip(*tensors), two_heads));
   }
 
-  // One weight for the three, with biases of their own; then as safetensors keeps it, under one name.
+  // Query, key and value share one weight and have biases of their own. In the second case the file has the weight
+  // under one name, as safetensors keeps it.
   std::vector<HandTensor> shared = tiny_attention();
   for (const char* letter : {"q", "v"}) {
     named(shared, container + letter + "_proj.weight").values = named(shared, container + "k_proj.weight").values;
@@ -142,13 +143,13 @@ TEST_CASE("xformers: packed and shared input projections") {
                     [](const std::string& note) { return contains(note, "k_proj.weight is taken for the query"); }));
 }
 
-TEST_CASE("xformers: rotary positions") {
+TEST_CASE("xformers: the base of rotary positions is found from the frequencies") {
   for (const float base : {10000.f, 500.f, 1e6f, 2.5f}) {
     CAPTURE(base);
     const HandTensor kept = frequencies(base, 2);
     const Converted model = converted(torch_zip(with(tiny_attention(), kept)), two_heads);
     const EncoderDescription& encoder = model.description().encoder;
-    // Whole numbers are found exactly.
+    // A base that is a whole number is found exactly.
     CHECK(std::abs(encoder.layers[0].attention.rotary_base - base) <= (base == 2.5f ? 1e-5f : 0.f));
     CHECK(encoder.layers[0].attention.key_source == KeySource::own);
     CHECK(encoder.encoder_states_width == 0);
@@ -159,7 +160,8 @@ TEST_CASE("xformers: rotary positions") {
   const auto base_of = [](const Converted& model) {
     return model.description().encoder.layers[0].attention.rotary_base;
   };
-  // A head of two channels has the 0th power alone; what no tensor says a setting may.
+  // A head of two channels has only the 0th power of the base, so that the default base is taken. If no tensor shows
+  // rotary positions, a setting may.
   CHECK(base_of(converted(torch_zip(with(tiny_attention(), frequencies(10000, 1))), R"({"num_heads": 4})")) == 10000);
   const char* rotary = R"({"num_heads": 2, "use_rotary_embeddings": true})";
   CHECK(base_of(converted(torch_zip(tiny_attention()), rotary)) == 10000);
@@ -230,7 +232,7 @@ TEST_CASE("xformers: refusals say what is wrong") {
       two_heads, {"in_proj_bias", "[12]", "equally many"});
 }
 
-TEST_CASE("xformers golden") {
+TEST_CASE("xformers: the golden is recognised and described rightly") {
   const std::string folder = golden_in_tree() + "/xformers/mha_linformer";
   const json meta = json::parse(read_file(folder + "/meta.json"));
   const json& config = meta["config"];

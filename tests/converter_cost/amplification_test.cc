@@ -1,4 +1,4 @@
-// What is written: a panel of very many inputs is encoded in parts.
+// Tests the memory for writing: a panel of very many inputs is encoded in parts.
 #include <vector>
 
 #include "base/description.h"
@@ -21,7 +21,7 @@ TensorDescription panels(uint64_t out, uint64_t in) {
   return tensor;
 }
 
-// Small whole numbers, which tell most places apart.
+// Fills `values` with small whole numbers, which differ between most places.
 void fill(uint64_t first, std::span<float> values) {
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>((first + i) % 1000003);
 }

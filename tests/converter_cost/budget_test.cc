@@ -1,4 +1,4 @@
-// The account itself: what is admitted, what is charged, and the sentence when it is overdrawn.
+// Tests the budget itself: what is admitted, what is charged, and the error if more is charged than was admitted.
 #include "converter/readers/budget.h"
 
 #include <doctest/doctest.h>
@@ -23,7 +23,7 @@ std::string error_of(const std::function<void()>& call) {
 
 }  // namespace
 
-TEST_CASE("each account pays for its multiple of what was admitted, and not for a byte more") {
+TEST_CASE("each account allows its multiple of what was admitted, and not a byte more") {
   Budget budget;
   budget.charge_memory(Budget::free_memory);
   budget.charge_steps(Budget::free_steps);
@@ -44,7 +44,7 @@ TEST_CASE("each account pays for its multiple of what was admitted, and not for 
   CHECK(budget.steps() == Budget::free_steps + 10 * Budget::steps_per_byte);
 }
 
-TEST_CASE("tensors pay for their reads") {
+TEST_CASE("reads are limited to a multiple of the bytes of tensors") {
   Budget budget;
   budget.admit_file(100);
   budget.charge_tensor(100);
@@ -52,7 +52,7 @@ TEST_CASE("tensors pay for their reads") {
   CHECK(contains(error_of([&] { budget.charge_read(1); }), "read more than 16 times"));
 }
 
-TEST_CASE("a charge beyond all numbers is an error and not a small one") {
+TEST_CASE("a charge that overflows is an error and doesn't count as a small one") {
   Budget budget;
   budget.admit(1);
   for (int i = 0; i < 2; ++i) {

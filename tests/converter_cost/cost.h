@@ -1,4 +1,4 @@
-// What hostile input costs: the memory that one call takes at its peak, against the input's bytes.
+// Measures what hostile input costs: the peak memory of one call, compared with the number of the input's bytes.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -20,8 +20,8 @@ namespace linformer_test {
 
 using linformer::convert::Budget;
 
-// The sentence that the call ends with, or an empty one. Fails where its memory is more than the budget's multiple of
-// `bytes`; `constant` bytes are free.
+// Runs `call`, and returns the message of the error with which it ends, or "". Fails if the call's memory exceeds the
+// budget's multiple of `bytes` by more than `constant` bytes.
 inline std::string error_within_budget(const char* what, uint64_t bytes, const std::function<void()>& call,
                                        uint64_t constant = Budget::free_memory) {
   const AllocationPeak peak;
@@ -49,7 +49,7 @@ inline std::string repeated(const std::string& unit, size_t times) {
   return all;
 }
 
-// A pickle that makes a value, kept for as long as the value is looked at.
+// A pickle and the value that it makes. The pickle is kept because the value refers to its bytes.
 struct Pickled {
   explicit Pickled(std::string bytes) : pickle(std::move(bytes)) {
     value = linformer::convert::PickleMachine(store, as_bytes(pickle), {}).run();

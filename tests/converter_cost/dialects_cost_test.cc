@@ -1,4 +1,5 @@
-// What dialects make of many tensors: work in proportion to their number, and each tensor read a few times at most.
+// Tests the cost of dialects for many tensors. The work is in proportion to their number, and each tensor is read a few
+// times at most.
 #include <nlohmann/json.hpp>
 
 #include "converter/conversion.h"
@@ -98,7 +99,7 @@ TEST_CASE("a projection with more heads than a model may have is refused before 
   CHECK(contains(conversion_error(safetensors(tensors)), "at most 1024 heads"));
 }
 
-TEST_CASE("patterns: a star stands for anything but dots, two at the end for anything") {
+TEST_CASE("patterns: a star matches anything without dots, and two stars at the end match anything") {
   const std::pair<const char*, const char*> fitting[] = {{"a", "a"},
                                                          {"a.b.c", "a.*.c"},
                                                          {"a..c", "a.*.c"},

@@ -1,4 +1,4 @@
-// Likely misspellings, against the plain algorithm that looks at every pair of places.
+// Compares the search for likely misspellings with the plain algorithm that looks at every pair of places.
 #include "converter/dialects/nearest_name.h"
 
 #include <doctest/doctest.h>
@@ -33,7 +33,7 @@ size_t all_changes(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-TEST_CASE("names of few changes are found, others are not") {
+TEST_CASE("names with few changes are found, others are not") {
   std::mt19937 random(7);
   int found = 0;
   for (int round = 0; round < 20000; ++round) {
@@ -62,7 +62,7 @@ TEST_CASE("names of few changes are found, others are not") {
   CHECK(found > 1000);
 }
 
-TEST_CASE("case, - and _ don't count") {
+TEST_CASE("differences in case, - and _ don't count") {
   CHECK(nearest_name("Num-Layers", {"num_layers"}) == "num_layers");
   CHECK(nearest_name("numLayers_", {"num_layers"}) == "num_layers");
   CHECK(nearest_name("num_layer", {"num_layers", "layers"}) == "num_layers");

@@ -1,13 +1,13 @@
-// linformer-convert as a program where memory runs out.
+// Tests linformer-convert as a program when memory runs out.
 #include <algorithm>
 
 #include "converter/workplace.h"
 
 namespace linformer_test::program_test {
 
-// The sanitizers map more than any limit allows.
+// Sanitizers map more memory than any limit allows.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-TEST_CASE("too little memory is said in one sentence, and nothing is left behind") {
+TEST_CASE("too little memory is reported in one sentence, and no file is left behind") {
   Workplace place;
   write_file(place.path("c.pt"), with_head(2));
   write_file(place.path("vocab.txt"), "");

@@ -1,4 +1,5 @@
-// Files whose few bytes ask for much: each reading stays within its budget, whether it ends in an error or not.
+// Tests files whose few bytes ask for much memory or work. Reading each of them stays within its budget, whether or not
+// it ends in an error.
 #include "converter/conversion.h"
 #include "converter/dialects/weights.h"
 #include "converter/readers/checkpoint.h"
@@ -22,7 +23,7 @@ std::string opening(const char* what, const std::string& file) {
   return error_within_budget(what, file.size(), [&] { Checkpoint::open(as_bytes(file), "memory"); });
 }
 
-// The opcodes, then a state dict of one tensor.
+// Returns an archive whose pickle has the opcodes, and then a state dict of one tensor.
 std::string beside_weight(const std::string& opcodes) {
   PickleWriter pickle;
   pickle.append(opcodes).empty_dict();
@@ -34,7 +35,7 @@ std::string long_put(uint32_t index) { return "r" + raw(index); }
 
 }  // namespace
 
-TEST_CASE("names of globals are few, however many pairs of texts there are") {
+TEST_CASE("the number of names of globals is limited, however many pairs of texts there are") {
   const uint32_t texts = 100;
   PickleWriter pickle(4);
   for (uint32_t i = 0; i < 2 * texts; ++i) {
@@ -62,7 +63,7 @@ TEST_CASE("one global that is named and called again and again is one name") {
   CHECK(Checkpoint::open(as_bytes(file), "memory").opaque_globals.size() == 1);
 }
 
-TEST_CASE("opcodes of one and two bytes") {
+TEST_CASE("pickles of very many opcodes of one and two bytes stay within the budget") {
   const std::string func =
       "ctorch._utils\n_rebuild_tensor_v2\nq\x01"
       "0";
@@ -102,7 +103,7 @@ TEST_CASE("opcodes of one and two bytes") {
   for (const auto& [what, opcodes] : cases) opening(what, beside_weight(opcodes));
 }
 
-TEST_CASE("state dicts in themselves are searched once") {
+TEST_CASE("a state dict that contains itself is searched once") {
   PickleWriter pickle;
   pickle.empty_dict().append("q\x01");
   for (const char* key : {"model", "state_dict", "model_state_dict", "model_state", "module"}) {
@@ -112,7 +113,7 @@ TEST_CASE("state dicts in themselves are searched once") {
   pickle.none().append("q\x02").op('0').mark();
   for (size_t i = 0; i < others; ++i) pickle.append("h\x02h\x02");
   const std::string file = archive(weight(pickle.op('u')).stop());
-  // A key that is no text is an error of the state dict, which is found first.
+  // The state dict is found first, and its key that isn't a text is an error.
   CHECK(contains(opening("a state dict in itself", file), "has a key that is a null"));
 
   PickleWriter sound;
@@ -124,7 +125,7 @@ TEST_CASE("state dicts in themselves are searched once") {
 }
 
 TEST_CASE("the search for the state dict looks at no dict more than once for each depth") {
-  // Three levels, each of which names the next by all five names: 125 ways to 10,000 entries.
+  // There are three levels, and each names the next by all five names. This makes 125 ways to the 10,000 entries.
   PickleWriter pickle;
   const uint64_t entries = 10000;
   pickle.empty_dict().append("q\x03").mark();
@@ -140,11 +141,11 @@ TEST_CASE("the search for the state dict looks at no dict more than once for eac
   const std::string file = archive(weight(pickle).stop());
   const Checkpoint checkpoint = Checkpoint::open(as_bytes(file), "memory");
   CHECK(checkpoint.state_dict_path.empty());
-  // Making the values is a step each, and an opcode is one: about 5 for each entry.
+  // Each value that is made is a step, and each opcode is a step. This makes about 5 steps for each entry.
   CHECK(checkpoint.budget().steps() < 8 * entries);
 }
 
-TEST_CASE("tensors may overlap, but not without end") {
+TEST_CASE("tensors may overlap, but their sum is limited to a multiple of the file") {
   const int64_t elements = 1 << 18;
   const std::string data(4 * elements, '\0');
   const auto file = [&](int64_t tensors) {
@@ -178,7 +179,7 @@ TEST_CASE("any number of names may stand for one tensor, which is read once") {
   CHECK(checkpoint.budget().read() == 4 * elements);
 }
 
-TEST_CASE("archives and headers of many small entries") {
+TEST_CASE("archives and headers of many small entries stay within the budget") {
   std::vector<HandZipEntry> entries{{"a/data.pkl", weight(PickleWriter().empty_dict()).stop()}};
   entries.push_back({"a/data/0", std::string(32, '\0')});
   for (int i = 0; i < 20000; ++i) entries.push_back({std::to_string(i), ""});
@@ -190,7 +191,7 @@ TEST_CASE("archives and headers of many small entries") {
   CHECK(opening("20,000 tensors of safetensors", safetensors_file(header + "}", "")) == "");
 }
 
-TEST_CASE("JSON of many small values") {
+TEST_CASE("JSON of many small values stays within the budget") {
   const auto settings = [](const std::string& unit) { return "{\"a\":[" + repeated(unit + ",", 200000) + "0]}"; };
   for (const char* unit : {"0", "[]", "{}", "\"\"", "null", "[[]]", "0.5"}) {
     const std::string text = settings(unit);

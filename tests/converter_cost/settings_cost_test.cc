@@ -1,4 +1,5 @@
-// Settings whose values are shared or hold themselves: a pickle says so in few bytes, JSON text can't say it at all.
+// Tests settings whose values are shared or contain themselves. A pickle expresses this in few bytes, and JSON text
+// can't express it.
 #include <nlohmann/json.hpp>
 
 #include "converter/conversion.h"
@@ -16,7 +17,7 @@ namespace {
 std::string put(uint8_t index) { return {'q', static_cast<char>(index)}; }
 std::string get(uint8_t index) { return {'h', static_cast<char>(index)}; }
 
-// {"x": VALUE}
+// Returns the pickle of {"x": VALUE}, where `value` writes VALUE.
 std::string one_setting(const std::function<void(PickleWriter&)>& value) {
   PickleWriter pickle;
   pickle.empty_dict().text("x");
@@ -24,7 +25,8 @@ std::string one_setting(const std::function<void(PickleWriter&)>& value) {
   return pickle.set_item().stop();
 }
 
-// Memo entry `index`: a list that holds the entry before `times` times. The first is empty.
+// Writes a list as memo entry `index`. The list contains the previous entry `times` times; the list of entry 0 is
+// empty.
 void add_list_of(PickleWriter& pickle, uint8_t index, size_t times) {
   pickle.op(']').append(put(index));
   if (index > 0) pickle.mark().append(repeated(get(static_cast<uint8_t>(index - 1)), times)).op('e');
@@ -40,7 +42,7 @@ std::string used_or_error(const char* what, const std::string& pickle, std::stri
 
 }  // namespace
 
-TEST_CASE("a list of itself is an error and no walk without end") {
+TEST_CASE("a list that contains itself is an error, not an endless walk") {
   std::string used;
   const std::string bomb =
       one_setting([](PickleWriter& p) { p.op(']').append(put(0)).mark().append(repeated(get(0), 5000)).op('e'); });
@@ -50,7 +52,7 @@ TEST_CASE("a list of itself is an error and no walk without end") {
   CHECK(contains(used_or_error("a dict in itself", cycle, &used), "deeper than 64 levels"));
 }
 
-TEST_CASE("lists of shared lists are bounded by what they take in the pickle") {
+TEST_CASE("lists of shared lists and texts are limited by the size of the pickle") {
   std::string used;
   const std::string doubling = one_setting([](PickleWriter& p) {
     for (uint8_t i = 0; i < 40; ++i) add_list_of(p, i, 2);
@@ -68,7 +70,7 @@ TEST_CASE("lists of shared lists are bounded by what they take in the pickle") {
   CHECK(contains(used_or_error("a text of 20,000 bytes, 5,000 times", text, &used), "the setting \"x\""));
 }
 
-TEST_CASE("what real files share is written out") {
+TEST_CASE("values that real files share are written out") {
   std::string used;
   const std::string pickle = one_setting([](PickleWriter& p) {
     p.text("gelu").append(put(0)).op('0').op(']').append(put(1)).mark().append(repeated(get(0), 3)).op('e').op('0');
@@ -103,7 +105,7 @@ TEST_CASE("a long text that is shared is not copied for each class or architectu
   CHECK(contains(report.notes[0], "id2label"));
 }
 
-TEST_CASE("a dict of many keys is found in as one of few: the last value of a key counts") {
+TEST_CASE("a dict of many keys is searched as one of few keys, and the last value of a key counts") {
   for (const int keys : {3, 8, 9, 2000}) {
     PickleWriter pickle;
     pickle.empty_dict();

@@ -1,4 +1,4 @@
-// Tokenizer files whose few bytes ask for much.
+// Tests tokenizer files whose few bytes ask for much memory or work.
 #include <nlohmann/json.hpp>
 
 #include "converter/conversion.h"
@@ -25,7 +25,7 @@ std::string loading(const char* what, const std::string& name, const std::string
   return error_within_budget(what, content.size(), [&] {
     const auto tokenizer = load_tokenizer(place.path(name));
     if (notes != nullptr) *notes = tokenizer.notes.at(0);
-    // Sound files leave most of their budget untouched.
+    // A valid file uses at most half of its budget.
     CHECK(tokenizer.budget.admitted() == content.size());
     CHECK(tokenizer.budget.memory() < linformer::convert::Budget::memory_per_byte * content.size() / 2 + 4096);
   });
@@ -33,7 +33,7 @@ std::string loading(const char* what, const std::string& name, const std::string
 
 }  // namespace
 
-TEST_CASE("sequences in sequences end at the depth that no file has") {
+TEST_CASE("sequences within sequences are refused beyond a depth of 64") {
   const auto nested = [](const char* part, const char* list, size_t depth) {
     return "{\"model\":{\"type\":\"BPE\",\"vocab\":{\"a\":0},\"merges\":[]},\"" + std::string(part) +
            "\":" + repeated("{\"type\":\"Sequence\",\"" + std::string(list) + "\":[", depth) + repeated("]}", depth) +
@@ -49,7 +49,7 @@ TEST_CASE("sequences in sequences end at the depth that no file has") {
   }
 }
 
-TEST_CASE("brackets without end are an error at the 65th, and no tree") {
+TEST_CASE("brackets without end are an error at the 65th, and no tree is built") {
   for (const char* unit : {"[", "{\"a\":", "[[],"}) {
     const std::string error = loading(unit, "tokenizer.json", repeated(unit, 1 << 19));
     CHECK(contains(error, "nests deeper than 64 levels"));
@@ -72,7 +72,7 @@ TEST_CASE("a document of nothing but small values is read within its budget") {
   }
 }
 
-TEST_CASE("templates are short, however often a special token of many ids is named") {
+TEST_CASE("the length of templates is limited, however often a special token of many ids is named") {
   json tokenizer = small_bpe();
   json ids = json::array(), single = json::array();
   for (int i = 0; i < 3000; ++i) {
@@ -87,7 +87,7 @@ TEST_CASE("templates are short, however often a special token of many ids is nam
   CHECK(contains(loading("3,000 times 3,000 ids", "tokenizer.json", tokenizer.dump()), "gives more than 64 tokens"));
 }
 
-TEST_CASE("vocabularies of the shortest lines") {
+TEST_CASE("vocabularies of very short lines are read within the budget") {
   std::string words = "[UNK]\n[CLS]\n[SEP]\n";
   for (int i = 0; i < 90000; ++i) {
     for (int rest = i, digit = 0; digit < 3; ++digit, rest /= 45) words += static_cast<char>('0' + rest % 45);
@@ -99,7 +99,7 @@ TEST_CASE("vocabularies of the shortest lines") {
   CHECK(loading("empty lines", "vocab.txt", "[UNK]\n[CLS]\n[SEP]" + std::string(1 << 20, '\n')) == "");
 }
 
-TEST_CASE("lines end at \\n or \\r\\n, and the end of the file begins none") {
+TEST_CASE("lines end at \\n or \\r\\n, and the end of the file begins no line") {
   Workplace place;
   std::string note;
   CHECK(loading("lines", "vocab.txt", "[UNK]\r\n[CLS]\n[SEP]", &note) == "");

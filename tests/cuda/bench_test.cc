@@ -1,4 +1,5 @@
-// `linformer bench --device cuda` on the simulated device: the device's limits, a call's roofline, the profile by op.
+// Tests `linformer bench --device cuda` on the simulated device: the limits of the device, the roofline of a call, and
+// the profile by op.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -37,14 +38,14 @@ bench::Case on_device(const std::string& model) {
   return what;
 }
 
-TEST_CASE("a roofline is the sum of each op's slower limit") {
+TEST_CASE("the roofline is the sum over the ops of the slower limit") {
   Limits limits;
   limits.f16.giga = 1000;
   limits.f32.giga = 100;
   limits.memory.giga = 10;
   Measurement m;
   m.compute = ElementType::f16;
-  CHECK_FALSE(bench::roofline_ms(m, limits));  // a measurement of the CPU has no ops
+  CHECK_FALSE(bench::roofline_ms(m, limits));  // A measurement of the CPU has no ops.
   m.ops = {{2000, 1}, {0, 5}, {1000, 30}};
   CHECK(*bench::roofline_ms(m, limits) == doctest::Approx(1e3 * (2 + 0.5 + 3)));
   m.compute = ElementType::f32;
@@ -53,7 +54,7 @@ TEST_CASE("a roofline is the sum of each op's slower limit") {
   CHECK_FALSE(bench::roofline_ms(m, limits));
 }
 
-TEST_CASE("a measurement on a device has the ops of all texts, and counts the bytes of weights once") {
+TEST_CASE("a measurement on a device counts the ops of all texts, and the bytes of weights once") {
   for (const ElementType type : {ElementType::f32, ElementType::f16, ElementType::bf16}) {
     const bench::TemporaryModel model(small_shape(), type);
     const Measurement m = bench::measure(on_device(model.path()));
@@ -79,7 +80,7 @@ TEST_CASE("a measurement on a device has the ops of all texts, and counts the by
   }
 }
 
-TEST_CASE("the limits that are measured on a device are positive and finite") {
+TEST_CASE("the measured limits of a device are positive and finite") {
   const Limits limits = bench::measure_device_limits(0, 32);
   for (const bench::Rate* rate : {&limits.f32, &limits.f16, &limits.bf16, &limits.memory}) {
     CHECK(rate->giga > 0);
@@ -89,7 +90,7 @@ TEST_CASE("the limits that are measured on a device are positive and finite") {
   CHECK(limits.of(ElementType::f16).giga == limits.f16.giga);
 }
 
-TEST_CASE("the profile by op has the operations of whole calls, and takes time") {
+TEST_CASE("the profile by op has the operations of whole calls and positive times") {
   bench::Case what;
   const bench::TemporaryModel model(small_shape(), ElementType::f16);
   what = on_device(model.path());
@@ -112,7 +113,7 @@ TEST_CASE("the profile by op has the operations of whole calls, and takes time")
   const Measurement m = bench::measure(what, describe);
   CHECK(calls == 1);
   CHECK(seconds > 0);
-  const double profiled = flop / 1e9 / m.gigaflop;  // how many calls the profile covers
+  const double profiled = flop / 1e9 / m.gigaflop;  // The number of calls that the profile covers.
   CHECK(profiled == doctest::Approx(std::round(profiled)));
   CHECK(profiled >= 1);
   CHECK(m.profile.at("text") == "a profile");

@@ -1,5 +1,5 @@
-// On a device the output of a text has the same bits alone and in any batch, in sessions that run at the same time, and
-// in every run. On a GPU the layers have RoBERTa-base's size; on the simulated device they are small.
+// Tests that the output of a text on a device has the same bits alone and in any batch, in sessions that run at the
+// same time, and in every run. On a GPU the layers have RoBERTa-base's size; on the simulated device they are small.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ using Rows = std::vector<float>;
 constexpr uint32_t scale = 1, longest = 150;
 constexpr int runs = 2;
 #else
-constexpr uint32_t scale = 12, longest = 4800;  // more than one slice of E
+constexpr uint32_t scale = 12, longest = 4800;  // E has more than one slice.
 constexpr int runs = 40;
 #endif
 constexpr size_t most_texts = 16;
@@ -48,8 +48,8 @@ RandomModel shape_of(uint32_t k, ElementType type) {
   return shape;
 }
 
-// Texts with lengths on both sides of the limits at which kernels divide their work differently, such as a block of
-// queries and a slice of E.
+// Returns texts with lengths on both sides of the limits at which kernels divide their work differently, such as a
+// block of queries and a slice of E.
 std::vector<Text> texts_of(const RandomModel& shape) {
   std::vector<Text> texts;
   for (const uint32_t length : {shape.n, 1u, shape.n / 2, 63u, 64u, 65u, shape.n - 7, 17u}) {
@@ -68,7 +68,7 @@ Session created(const std::shared_ptr<const PreparedWeights>& weights, void* str
   return std::move(session.value());
 }
 
-// The rows of each text; empty if the run fails.
+// Runs the texts in one call, and returns the rows of each text. The result is empty if the run fails.
 std::vector<Rows> hidden(Session& session, const std::vector<const Text*>& texts, int64_t width) {
   std::vector<Tokens> spans;
   size_t rows = 0;
@@ -93,7 +93,7 @@ bool same(const Rows& a, const Rows& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-// How many texts of random batches have other bits than each has alone, or -1 if a run fails.
+// Returns how many texts of random batches have different bits than they have alone, or -1 if a run fails.
 int differing(Session& session, const std::vector<Text>& texts, const std::vector<Rows>& alone, int64_t width,
               unsigned seed) {
   std::mt19937 random(seed);

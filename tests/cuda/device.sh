@@ -118,7 +118,7 @@ step_test_golden_all() {
   "$tests/test_cuda_golden" --test-suite=shared && "$tests/test_cuda_golden_fairseq" --test-suite=shared
 }
 
-# The tools make kernels 10 to 100 times slower, so they run a test with few calls and check our own kernels alone.
+# The tools make kernels 10 to 100 times slower, so they run a test with few calls and check only the runtime's kernels.
 sanitized() {
   local sanitizer
   sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)
@@ -245,14 +245,14 @@ rehearse() {
   fi
   local toolkit tree=$root/linformer
   toolkit=$(readlink -f "$(dirname "$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)")/..")
-  rm -rf "$tree"  # Nothing of an earlier rehearsal is used again.
+  rm -rf "$tree"  # Files of an earlier dry run are not used again.
   mkdir -p "$tree" "$root$toolkit" "$root/usr/local"
   ln -sfn "$toolkit" "$root/usr/local/cuda"
   {
     git ls-files -z --cached --others --exclude-standard
     find build/device -type f -print0
   } | tar --null --ignore-failed-read -cf - -T - | tar -xf - -C "$tree" || exit
-  # The commands in ROOT have no network, and of this machine's files only the toolkit.
+  # The commands in ROOT have no network, and can read only the toolkit of this machine.
   unshare --net --mount bash -c '
     mount --make-rprivate / && mount --bind "$2" "$1$2" && mount -t proc proc "$1/proc" && mount --bind /dev "$1/dev" &&
       shift 2 && exec chroot "$0" env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
@@ -270,7 +270,7 @@ case $command in
     find_tools
     run "$@"
     ;;
-  step) # `run` starts each step in a process of its own by this command
+  step) # With this command `run` starts each step in its own process.
     run_step "$1"
     ;;
   steps) echo "$steps" | sed '/^$/d' ;;

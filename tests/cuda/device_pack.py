@@ -18,13 +18,13 @@ import sys
 import urllib.error
 import urllib.request
 
-MOST_BYTES = 40 << 20  # of FOLDER and the source tree together
+MOST_BYTES = 40 << 20  # The limit of FOLDER and the source tree together.
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PACKAGES = ("doctest-dev", "nlohmann-json3-dev", "libcli11-dev", "zlib1g-dev")
 
 
 def pinned():
-    """(library, page, [(archive, SHA-256), ...]) for each call of linformer_fetch()."""
+    """Returns (library, page, [(archive, SHA-256), ...]) for each call of linformer_fetch()."""
     with open(os.path.join(SOURCE, "third_party", "fetch.cmake"), encoding="utf-8") as file:
         text = file.read()
     version = re.search(r"set\(flatbuffers_version ([\d.]+)\)", text).group(1)
@@ -45,13 +45,13 @@ def downloaded(url):
 
 
 def mirrors():
-    """The addresses of the Debian archives that this system's apt uses."""
+    """Returns the addresses of the Debian archives that this system's apt uses."""
     done = subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI)"], capture_output=True, text=True)
     return sorted(set(done.stdout.split()))
 
 
 def archive_of(name, url, archives):
-    """(file name, bytes) of one of the pinned archives, or None if it can't be found anywhere."""
+    """Returns (file name, bytes) of one of the pinned archives, or None if it can't be found anywhere."""
     folder = os.environ.get("LINFORMER_DEPS_DIR", "")
     for archive, sha256 in archives:
         pool = f"pool/main/{name[0]}/{name}/{archive}"
@@ -89,7 +89,8 @@ def relocate(path, prefix):
 
 
 def stage(package, prefix):
-    """Copies the package's headers, CMake files and static libraries; the latter leave Debian's architecture folder."""
+    """Copies the package's headers, CMake files and static libraries. Libraries go to lib/ instead of Debian's
+    architecture folder."""
     for path in package_files(package):
         inside = re.fullmatch(r"/usr/(include/.*|lib/cmake/.*|share/cmake/.*)", path)
         library = re.fullmatch(r"/usr/lib/[^/]*/(lib[^/]*\.a)", path)

@@ -1,4 +1,4 @@
-// A device simulated on the CPU, for tests on machines without a GPU.
+// A device that is simulated on the CPU, for tests on machines without a GPU.
 #include <cstring>
 #include <new>
 

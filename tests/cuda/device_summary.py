@@ -4,7 +4,7 @@ import os
 import re
 import sys
 
-AIM = 0.6  # the share of the roofline that calls should reach
+AIM = 0.6  # The share of the roofline that calls should reach.
 
 
 def read_json(folder, name):
@@ -34,7 +34,7 @@ def statuses(folder):
 
 
 def first_failure(folder, step):
-    """The lines of the step's log that begin with the first error, and its last line."""
+    """Returns some lines of the step's log that begin with the first error, and its last line."""
     lines = [line for line in lines_of(os.path.join(folder, step + ".log")) if line.strip()]
     for i, line in enumerate(lines):
         if re.search(r"ERROR|FAILED|[Ee]rror:|error |Invalid|hazard|\bfailed\b", line):
@@ -72,7 +72,7 @@ def layer_products(folder):
 
 
 def product_ms_of_call(profile, result):
-    """The milliseconds that products took in one call; the profile may cover several calls."""
+    """Returns the milliseconds that products took in one call. The profile may cover several calls."""
     flop = sum(op["flop"] for op in profile["ops"])
     calls = max(1, round(flop / 1e9 / result["gflop"]))
     return 1e3 * sum(op["seconds"] for op in profile["ops"] if op["op"] in ("gemm", "compress")) / calls

@@ -1,4 +1,4 @@
-"""Tests device.sh and its programs without a GPU: what is packed, which steps run again, and what the summary says."""
+"""Tests device.sh and its programs without a GPU: the packed files, the choice of steps, and the summary."""
 import json
 import os
 import re

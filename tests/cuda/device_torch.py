@@ -2,8 +2,8 @@
 
     python3 tests/cuda/device_torch.py --linformer BUILD_FOLDER [--json FILE] [--seconds S] ...
 
-PyTorch computes attention by scaled_dot_product_attention. Each call takes a batch's ids from the host and gives the
-mean of each text's rows back, as `linformer bench` does. The most valuable cases come first, and no case begins after
+PyTorch computes attention by scaled_dot_product_attention. Each call reads the ids of a batch from the host and returns
+the mean of each text's rows, as `linformer bench` does. The most valuable cases run first, and no case begins after
 --seconds. The file of --json is written again after each case. The ratio is compiled PyTorch's time over linformer's.
 The exit status is 77 if PyTorch or another package is missing.
 """
@@ -59,7 +59,7 @@ class Case:
         chance = np.random.default_rng([SEED, n])
         ids = chance.integers(4, files.shape.vocabulary, (batch, n), dtype=np.int64)
         self.ids, self.device = torch.from_numpy(ids), given.device
-        torch._dynamo.reset()  # otherwise PyTorch stops compiling after some shapes
+        torch._dynamo.reset()  # Without this PyTorch stops compiling after some shapes.
         self.model = Encoder(files.weights, files.shape._asdict(), n).to(given.device, DTYPES[precision]).eval()
 
     @torch.inference_mode()
@@ -71,7 +71,7 @@ class Case:
         return self.rows().float().mean(1).cpu()
 
     def compile(self):
-        for layer in self.model.layers:  # the layers are alike, so PyTorch compiles only one
+        for layer in self.model.layers:  # The layers are alike, so PyTorch compiles only one.
             layer.compile(dynamic=False)
 
     def milliseconds(self, seconds):
@@ -80,7 +80,7 @@ class Case:
         times, end = [], time.perf_counter() + seconds
         while len(times) < 3 or time.perf_counter() < end:
             begin = time.perf_counter()
-            self.call()  # its .cpu() waits for the GPU
+            self.call()  # Its .cpu() waits for the GPU.
             times.append((time.perf_counter() - begin) * 1e3)
         return statistics.median(times)
 
@@ -119,7 +119,7 @@ class Files:
 
 
 def difference(a, b):
-    """The largest difference, divided by the largest number."""
+    """Returns the largest difference, divided by the largest number."""
     return float(np.abs(a - b).max() / np.abs(b).max())
 
 

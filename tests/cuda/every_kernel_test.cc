@@ -20,7 +20,7 @@ using namespace linformer;
 
 constexpr uint32_t longest = 21;
 
-// Models for the kernels that no model of variants() launches.
+// Returns models that launch the kernels that no model of variants() launches.
 std::vector<Variant> further_variants() {
   std::vector<Variant> result;
   const auto add = [&](const char* name, auto change) {
@@ -29,8 +29,9 @@ std::vector<Variant> further_variants() {
     RandomModel& shape = variant.shape;
     shape.n = longest;
     shape.k = 7;
-    // Rows of whole vectors would be multiplied by kernels of cuBLASLt that compute-sanitizer's racecheck breaks on
-    // Hopper: an illegal memory access, though it checks other kernels alone.
+    // The width is not a multiple of a vector's elements. For multiples, cuBLASLt would choose kernels that fail with
+    // an illegal memory access on Hopper under compute-sanitizer's racecheck, although racecheck is told to check only
+    // the runtime's own kernels.
     shape.d_model = 36;
     shape.ffn = 50;
     shape.heads = 1;
@@ -73,7 +74,7 @@ SessionOptions with(int device) {
   return options;
 }
 
-TEST_CASE("every kernel is launched in each type, and the results are near the CPU's") {
+TEST_CASE("every kernel is launched in each type, and the results are near those of the CPU") {
   if (linformer_test::engines().empty()) return;
   std::vector<Variant> variants = linformer_test::variants(longest);
   for (const Variant& variant : further_variants()) variants.push_back(variant);
@@ -84,7 +85,7 @@ TEST_CASE("every kernel is launched in each type, and the results are near the C
       CAPTURE(variant.name);
       CAPTURE(std::string(name_of(type)));
       const auto model = linformer_test::random_model(variant.shape);
-      constexpr int64_t most = std::numeric_limits<int64_t>::max();  // shortened to what the model takes
+      constexpr int64_t most = std::numeric_limits<int64_t>::max();  // random_texts() limits it to the model's lengths.
       const std::vector<RandomInput> texts = linformer_test::random_texts(*model, variant, {most, 3, most, most});
       const Answer cpu = run(model, variant, with(-1), texts), device = run(model, variant, with(0), texts);
       for (size_t i = 0; i < cpu.all().size(); ++i) {

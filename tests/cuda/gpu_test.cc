@@ -1,4 +1,4 @@
-// What can't be simulated on the CPU: outputs in a device's memory, and the caller's stream.
+// Tests that need a GPU: outputs in the device's memory, and the caller's stream.
 #include <cuda_runtime_api.h>
 #include <doctest/doctest.h>
 
@@ -35,7 +35,7 @@ class DeviceFloats {
   float* data_ = nullptr;
 };
 
-TEST_CASE("outputs in a device's memory, by the caller's stream, call after call") {
+TEST_CASE("outputs in the device's memory on the caller's stream equal those on the host in many calls") {
   if (linformer_test::engines().empty()) return;
   for (ElementType type : {ElementType::f32, ElementType::f16}) {
     RandomModel shape;

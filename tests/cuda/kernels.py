@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Compiles every kernel for GPUs and prints its registers, shared memory and spills, where no GPU is needed.
+"""Compiles every kernel for GPUs and prints its registers, shared memory and spills. No GPU is needed.
 
   kernels.py --archive liblinformer_session_simulated.a --source DIR --work DIR [--arch 70,75,...]
   kernels.py ... --nvcc /usr/local/cuda/bin/nvcc --arch 75,80,90
 
-Which kernels there are is read from the symbols of the archive in which they are simulated on the CPU. Without --nvcc the
-compiler is NVRTC 12, which still makes sm_70: its packages are fetched with pip into the work folder, and where that
-can't be done the exit code is 77 (skipped). A kernel that doesn't compile, or whose shared memory is more than sm_75
-has, is an error.
+The list of kernels is read from the symbols of the archive that simulates them on the CPU. Without --nvcc the compiler
+is NVRTC 12, which still supports sm_70. pip downloads its packages into the work folder; if it can't, the exit code is
+77 (skipped). It is an error if a kernel doesn't compile or needs more shared memory than sm_75 has.
 """
 import argparse
 import ctypes
@@ -20,7 +19,7 @@ import zipfile
 
 PACKAGES = ["nvidia-cuda-nvrtc-cu12==12.9.86", "nvidia-cuda-runtime-cu12==12.9.79", "nvidia-cuda-nvcc-cu12==12.9.86"]
 SKIPPED = 77
-MOST_SHARED = 64 * 1024  # of a block on sm_75
+MOST_SHARED = 64 * 1024  # The shared memory of a block on sm_75, in bytes.
 
 SOURCE = """#include "cuda/attention.h"
 #include "cuda/elements.h"
@@ -111,7 +110,7 @@ class Nvrtc:
 
 
 def usage(log):
-    """By mangled name: registers, spilled bytes (stores + loads)."""
+    """Returns for each mangled name the registers and the spilled bytes (stores + loads)."""
     found, name = {}, None
     for line in log.splitlines():
         if match := re.search(r"(?:Compiling entry function|Function properties for) '?([\w$]+)'?", line):
@@ -136,7 +135,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--archive", required=True)
     parser.add_argument("--source", required=True, help="the repository")
-    parser.add_argument("--work", required=True, help="a folder of the build's")
+    parser.add_argument("--work", required=True, help="a folder for downloads and results")
     parser.add_argument("--arch", default="70")
     parser.add_argument("--nvcc")
     flags = parser.parse_args()

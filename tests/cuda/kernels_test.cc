@@ -1,4 +1,4 @@
-// 16-bit numbers and the attention kernel, simulated on the CPU, against double precision.
+// Tests 16-bit numbers and the attention kernel, simulated on the CPU, against double precision.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -16,7 +16,7 @@ namespace {
 using namespace linformer;
 using namespace linformer::cuda;
 
-TEST_CASE("every half survives, and what lies between rounds to even") {
+TEST_CASE("every f16 number survives a conversion, and ties round to even") {
   for (uint32_t bits = 0; bits < 0x7c00; ++bits) {
     const Half low{static_cast<uint16_t>(bits)}, high{static_cast<uint16_t>(bits + 1)};
     Half got;
@@ -103,7 +103,7 @@ double worst_of(int d_head, int keys, bool causal, int window) {
   return worst;
 }
 
-TEST_CASE("attention of compressed and of all keys") {
+TEST_CASE("attention to compressed keys and to all keys agrees with double arithmetic") {
   for (int keys : {0, 1, 33, 128}) {
     for (int mode = 0; mode < (keys == 0 ? 3 : 2); ++mode) {
       const bool causal = mode == 1;

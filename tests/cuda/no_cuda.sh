@@ -1,5 +1,5 @@
 #!/bin/bash
-# no_cuda.sh FILE...: a build without CUDA has no trace of it among its symbols and libraries.
+# no_cuda.sh FILE...: checks that the files of a build without CUDA have no symbols of CUDA and need no library of it.
 set -euo pipefail
 status=0
 for file in "$@"; do

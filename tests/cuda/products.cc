@@ -1,5 +1,5 @@
 // Times the products of a layer of RoBERTa-base on cuda:0 with the fastest algorithm that cuBLASLt offers for each. The
-// times are compared with `linformer bench --profile`, where the algorithm doesn't depend on the number of rows.
+// times are compared with those of `linformer bench --profile`, whose algorithms don't depend on the number of rows.
 //   cuda_products [--n N,..] [--batch B,..] [--k K,..] [--json FILE]
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
@@ -25,7 +25,7 @@ constexpr int64_t d = 768, ffn = 3072;
 constexpr int algorithms = 6;
 constexpr int64_t most_f32_rows = int64_t{1} << 20;
 constexpr size_t workspace_bytes = size_t{32} << 20;
-constexpr float long_enough = 20;  // milliseconds that the timed calls take together
+constexpr float long_enough = 20;  // The timed calls take together at least this many milliseconds.
 
 void require(cudaError_t status) {
   if (status != cudaSuccess) throw std::runtime_error(cudaGetErrorString(status));
@@ -64,7 +64,7 @@ struct Type {
 };
 constexpr Type types[] = {{"f16", CUDA_R_16F, 2}, {"bf16", CUDA_R_16BF, 2}, {"f32", CUDA_R_32F, 4}};
 
-// Random numbers in (-1, 1), because products of zeros are faster.
+// Returns random numbers in (-1, 1). Zeros would be multiplied faster.
 std::vector<std::byte> numbers(const Type& type) {
   std::vector<std::byte> bytes((size_t{1} << 20) * type.size);
   uint64_t state = 1;
@@ -83,10 +83,11 @@ std::vector<std::byte> numbers(const Type& type) {
   return bytes;
 }
 
-// C[m, n] = A[m, k] B, row-major: B is a weight [n, k], or with `count` > 0 one matrix [k, n] of each text, and A is E.
+// A row-major product C[m, n] = A[m, k] B. If `count` is 0, B is a weight stored as [n, k]. Otherwise A is E, and B is
+// one matrix [k, n] for each of `count` texts.
 struct Product {
   const char* name;
-  int times;  // how many of them a layer has
+  int times;  // The number of these products in a layer.
   int64_t m, n, k, count;
   double flop() const {
     return 2. * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) *
@@ -115,7 +116,7 @@ cublasLtMatrixLayoutOpaque_t layout_of(const Type& type, int64_t rows, int64_t c
   return layout;
 }
 
-// The milliseconds of the fastest algorithm among those that cuBLASLt recommends.
+// Returns the milliseconds of the fastest algorithm among those that cuBLASLt recommends.
 float best_ms(cublasLtHandle_t handle, const Type& type, const Product& p) {
   const int64_t texts = std::max<int64_t>(p.count, 1);
   const auto bytes = [&](int64_t elements) { return static_cast<size_t>(elements) * type.size; };
@@ -128,7 +129,7 @@ float best_ms(cublasLtHandle_t handle, const Type& type, const Product& p) {
   require(cuda::cublas().init_description(&product, sizeof product, CUBLAS_COMPUTE_32F, CUDA_R_32F));
   const cublasOperation_t transposed = p.count > 0 ? CUBLAS_OP_N : CUBLAS_OP_T;
   require(cuda::cublas().set_description(&product, CUBLASLT_MATMUL_DESC_TRANSA, &transposed, sizeof transposed));
-  // C^T = B^T A^T in cuBLAS's column-major order.
+  // cuBLAS's matrices are column-major, so the call computes C^T = B^T A^T.
   auto left = layout_of(type, p.count > 0 ? p.n : p.k, p.count > 0 ? p.k : p.n, p.count, p.n * p.k);
   auto right = layout_of(type, p.k, p.m, p.count, 0);
   auto out = layout_of(type, p.n, p.m, p.count, p.m * p.n);
@@ -190,7 +191,7 @@ nlohmann::ordered_json measure(cublasLtHandle_t handle, const Type& type, int64_
       one.update({{"ms", ms}, {"gflops", rate}});
       std::printf("  %s %.1f", p.name, rate / 1e3);
     } catch (const std::runtime_error& error) {
-      cudaGetLastError();  // otherwise the next call would report this error
+      cudaGetLastError();  // Resets the error, which the next call would report otherwise.
       one["error"] = error.what();
       std::printf("  %s: %s", p.name, error.what());
     }
@@ -230,7 +231,7 @@ int run(int count, char** arguments) {
     for (const int64_t batch : batches) {
       for (const int64_t k : ks) {
         for (const Type& type : types) {
-          // These would take half of the program's time, and their rates are those of fewer rows.
+          // These would take half of the program's time, and their rates equal those with fewer rows.
           if (type.size == 4 && n * batch > most_f32_rows) continue;
           all.push_back(measure(handle, type, n, batch, k));
           // The file is written after each row, so that it is there if the time runs out.

@@ -1,4 +1,4 @@
-// Sessions on a device, simulated or real: what they share, take and refuse.
+// Tests sessions on a simulated or real device: shared weights, memory, precisions and refused models.
 #include "linformer/session.h"
 
 #include <doctest/doctest.h>
@@ -80,14 +80,14 @@ std::vector<std::vector<int32_t>> texts_of(const RandomModel& shape) {
 }
 
 #if defined(LINFORMER_CUDA_SIMULATED)
-TEST_CASE("sessions share the weights on a device, and the second uploads none") {
+TEST_CASE("sessions share the weights on a device, and the second session uploads none") {
   const RandomModel shape;
   const auto weights = prepared(linformer_test::random_model(shape));
   CHECK(weights->bytes() == 0);
   Session first = created(weights, on_device());
   const uint64_t bytes = weights->bytes();
   CHECK(bytes > 0);
-  // Where each head's keys lie, and the tables that hold positions, are a session's own.
+  // Each session uploads its own table of positions and its own table of the places of each head's keys.
   const int before = cuda::Simulated::uploads;
   Session second = created(weights, on_device());
   CHECK(weights->bytes() == bytes);
@@ -116,7 +116,7 @@ TEST_CASE("outputs in the device's memory have the same bits") {
 #endif
 
 #if defined(LINFORMER_CUDA_SIMULATED)
-TEST_CASE("memory that a device doesn't have is an error each time, and nothing is lost") {
+TEST_CASE("every failed allocation on a device is an error and leaks nothing") {
   const RandomModel shape;
   const auto model = linformer_test::random_model(shape);
   int refused = 0;
@@ -128,7 +128,7 @@ TEST_CASE("memory that a device doesn't have is an error each time, and nothing 
     ++refused;
     REQUIRE(session.status().code() == Code::out_of_memory);
     CHECK(std::string(session.status().message()).find("cuda:0") != std::string::npos);
-    // The same weights serve once there is memory.
+    // The same weights can be used once memory is available.
     cuda::Simulated::allocations = -1;
     CHECK(Session::create(weights, on_device()).ok());
   }
@@ -137,7 +137,7 @@ TEST_CASE("memory that a device doesn't have is an error each time, and nothing 
 }
 #endif
 
-TEST_CASE("what no kernel does is refused by name, before anything runs") {
+TEST_CASE("a model that no kernel supports is refused before anything runs") {
   if (linformer_test::engines().empty()) return;
   RandomModel shape;
   shape.d_model = 64;
@@ -162,7 +162,7 @@ TEST_CASE("what no kernel does is refused by name, before anything runs") {
 }
 
 #if defined(LINFORMER_CUDA_SIMULATED)
-TEST_CASE("a file's type is computed in, or the next higher one that the device multiplies") {
+TEST_CASE("the device computes in the file's type, or in the next higher one that it supports") {
   const auto computes = [](ElementType type, int architecture) {
     RandomModel shape;
     shape.type = type;
@@ -180,7 +180,7 @@ TEST_CASE("a file's type is computed in, or the next higher one that the device 
 }
 #endif
 
-TEST_CASE("texts that E takes in slices agree with the CPU, alone and in a batch") {
+TEST_CASE("texts longer than a slice of E agree with the CPU, alone and in a batch") {
   if (linformer_test::engines().empty()) return;
   RandomModel shape;
   shape.n = 4500;
@@ -225,7 +225,7 @@ TEST_CASE("texts that E takes in slices agree with the CPU, alone and in a batch
 }
 
 #if defined(LINFORMER_CUDA_SIMULATED)
-TEST_CASE("what a session rehearses doesn't grow with kernels, lengths and batches") {
+TEST_CASE("the dry run of a session doesn't grow with kernels, lengths and batches") {
   RandomModel shape;
   shape.kinds = {ProjectionKind::convolution};
   shape.n = 4096;
@@ -246,7 +246,7 @@ TEST_CASE("what a session rehearses doesn't grow with kernels, lengths and batch
 }
 #endif
 
-TEST_CASE("weights that f16 can't hold are refused, and computed in f32") {
+TEST_CASE("weights beyond the range of f16 are refused in f16 and computed in f32") {
   if (linformer_test::engines().empty()) return;
   RandomModel shape;
   shape.type = ElementType::f16;
@@ -254,7 +254,7 @@ TEST_CASE("weights that f16 can't hold are refused, and computed in f32") {
   for (const float value : {1e5f, INFINITY}) {
     CAPTURE(value);
     writer::ModelBuilder builder = linformer_test::random_builder(shape);
-    // The first E in f32, beside weights in f16.
+    // The first E is in f32, and the other weights are in f16.
     Projection& first = builder.description.encoder.projections[0];
     std::vector<float> e(size_t{shape.k} * shape.n, 0.25f);
     e[5] = value;
@@ -272,7 +272,7 @@ TEST_CASE("weights that f16 can't hold are refused, and computed in f32") {
   }
 }
 
-TEST_CASE("each op's time on a device") {
+TEST_CASE("a profile on a device has the times of all ops") {
   if (linformer_test::engines().empty()) return;
   const RandomModel shape;
   SessionOptions options = on_device();

@@ -1,4 +1,5 @@
-// Every kind of model on a device, beside the CPU's scalar kernels; threads are simulated in both orders.
+// Compares every kind of model on a device with the CPU's scalar kernels. The threads of the simulated device run in
+// both orders.
 #include "session/variants.h"
 
 #include <doctest/doctest.h>
@@ -27,9 +28,9 @@ SessionOptions with(int device, Padding padding) {
   return options;
 }
 
-TEST_CASE("models of every kind on a device") {
+TEST_CASE("models of every kind agree with the CPU on a device") {
   if (linformer_test::engines().empty()) return;
-  // 2^-11 and 2^-8 are half a unit of f16 and bf16; a dozen products follow one another.
+  // Half an ulp is 2^-11 in f16 and 2^-8 in bf16, and the errors of a dozen successive products add up.
   for (const auto& [type, limit] : {std::pair{ElementType::f32, 5e-6}, std::pair{ElementType::f16, 5e-3},
                                     std::pair{ElementType::bf16, 4e-2}, std::pair{ElementType::int8, 5e-3}}) {
     double worst = 0;
@@ -47,7 +48,7 @@ TEST_CASE("models of every kind on a device") {
         const Answer backwards = run(model, variant, with(0, padding), texts);
         cuda::Simulated::backwards = false;
 #else
-        const Answer backwards = run(model, variant, with(0, padding), texts);  // again
+        const Answer backwards = run(model, variant, with(0, padding), texts);  // A second run on the device.
 #endif
         for (size_t i = 0; i < cpu.all().size(); ++i) {
           const std::vector<float>&a = *cpu.all()[i], &b = *device.all()[i], &c = *backwards.all()[i];

@@ -1,4 +1,5 @@
-# Run by ctest: the changelog has a section for the version that is built, and it and COMPATIBILITY.md link what is there.
+# Checks that the changelog has a section for the version that is built, and that the links of the changelog and of
+# COMPATIBILITY.md are valid. ctest runs this script.
 cmake_minimum_required(VERSION 3.22)
 set(folder ${ROOT}/runtime/include)
 file(READ ${folder}/CHANGELOG.md changelog)
@@ -8,9 +9,9 @@ if(NOT changelog MATCHES "\n## ${pattern}[. ]")
   message(FATAL_ERROR "runtime/include/CHANGELOG.md has no section '## ${minor}'")
 endif()
 file(READ ${folder}/COMPATIBILITY.md text)
-string(REPLACE "](" "@(" text "${text}${changelog}")  # a bracket would keep CMake's list together
+string(REPLACE "](" "@(" text "${text}${changelog}")  # A bracket would prevent CMake from splitting the list.
 string(REGEX MATCHALL "@\\([^)#:]+" links "${text}")
-# The tests that the page names exist too.
+# The folders that the page names must exist too.
 string(REGEX MATCHALL "`(tests|apps|schema|runtime|converter)/[^`]+`" folders "${text}")
 list(LENGTH links link_count)
 list(LENGTH folders folder_count)

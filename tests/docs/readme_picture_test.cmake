@@ -1,4 +1,4 @@
-# Draws the README's picture again and compares it with the files that are shown.
+# Draws the README's picture again and compares it with the files that the README shows.
 cmake_minimum_required(VERSION 3.22)
 file(MAKE_DIRECTORY ${WORK})
 execute_process(COMMAND ${PYTHON} ${FOLDER}/draw_times.py --to ${WORK} COMMAND_ERROR_IS_FATAL ANY)

@@ -1,4 +1,4 @@
-# Converts the sample as the README says, runs the README's program beside it and looks at its answer.
+# Converts the sample as the README says, runs the README's program in the folder of the model and checks its output.
 cmake_minimum_required(VERSION 3.22)
 file(MAKE_DIRECTORY ${WORK})
 execute_process(
@@ -11,10 +11,10 @@ if(NOT answer MATCHES "^negative 0\\.[0-4][0-9]*\npositive (0\\.[5-9]|1\\.0)[0-9
   message(FATAL_ERROR "a lovely film should be positive")
 endif()
 
-# Documents that the README points at are there.
+# Checks that the documents to which the README links exist.
 get_filename_component(root ${SAMPLE}/../.. ABSOLUTE)
 file(READ ${root}/README.md readme)
-string(REPLACE "](" "@(" readme "${readme}")  # a bracket would keep CMake's list together
+string(REPLACE "](" "@(" readme "${readme}")  # A bracket would prevent CMake from splitting the list.
 string(REGEX MATCHALL "@\\([^)#:]+" links "${readme}")
 list(LENGTH links count)
 if(count LESS 5)

@@ -1,7 +1,7 @@
-# Checks the texts that the quickstart, the READMEs and --help show with `classify`. People try them with the sample
-# model, so that model must be sure of its answers.
+# Checks the texts that the quickstart, the READMEs and --help show with `classify`. Users try them with the sample
+# model, so the model must give their labels a high probability.
 cmake_minimum_required(VERSION 3.22)
-set(least 0.85)  # probability
+set(least 0.85)  # The least probability of the label.
 file(MAKE_DIRECTORY ${WORK})
 execute_process(
   COMMAND ${CONVERT} ${ROOT}/apps/sample/checkpoint.pt -o ${WORK}/sample.lnfr --tokenizer ${ROOT}/apps/sample
@@ -17,9 +17,9 @@ foreach(command "" classify)
   execute_process(COMMAND ${LINFORMER} ${command} --help-all OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
   string(APPEND shown "${text}\n")
 endforeach()
-string(REGEX REPLACE "[][;]" "|" shown "${shown}")  # these characters would join or split CMake's lists
+string(REGEX REPLACE "[][;]" "|" shown "${shown}")  # These characters would join or split CMake's lists.
 string(REGEX MATCHALL "[^\n]*classify [^ \n]+ \"[^\n]*" lines "${shown}")
-list(FILTER lines EXCLUDE REGEX "--pair-text")  # these lines are for another kind of model
+list(FILTER lines EXCLUDE REGEX "--pair-text")  # These lines are for another kind of model.
 set(texts "")
 foreach(line IN LISTS lines)
   string(REGEX REPLACE "^.*classify [^ ]+ " "" line "${line}")
@@ -41,12 +41,12 @@ foreach(text IN LISTS texts)
   endif()
 endforeach()
 
-# The short sentences that apps/sample/README.md measures the model with.
+# Checks the short sentences with which apps/sample/README.md measures the model.
 execute_process(COMMAND ${LINFORMER} classify ${WORK}/sample.lnfr --input ${ROOT}/apps/sample/short_sentences.tsv --json
   OUTPUT_FILE ${WORK}/short_answers.jsonl COMMAND_ERROR_IS_FATAL ANY)
 file(STRINGS ${ROOT}/apps/sample/short_sentences.tsv rows)
 file(STRINGS ${WORK}/short_answers.jsonl answers)
-list(POP_FRONT rows)  # the names of the fields
+list(POP_FRONT rows)  # The first row has the names of the fields.
 list(LENGTH rows count)
 list(LENGTH answers answer_count)
 if(NOT count EQUAL answer_count OR count LESS 40)

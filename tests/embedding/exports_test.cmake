@@ -1,10 +1,11 @@
-# Run by ctest: exports.map names the functions of linformer.h, and the shared library exports these alone.
+# Checks that exports.map names exactly the functions of linformer.h, and that the shared library exports only these.
+# ctest runs it.
 cmake_minimum_required(VERSION 3.22)
 include(${SOURCE}/run.cmake)
 set(api ${TREE}/runtime/c_api)
 
 set(header "")
-file(GLOB parts ${api}/linformer*.h)  # linformer.h, and what it includes at its end
+file(GLOB parts ${api}/linformer*.h)  # linformer.h and the headers that it includes at its end.
 foreach(part IN LISTS parts)
   file(READ ${part} text)
   string(APPEND header "${text}")

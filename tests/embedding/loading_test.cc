@@ -1,4 +1,4 @@
-// The shared library, and a plugin that links the archive, in a host that loads and unloads them.
+// Loads and unloads the shared library and a plugin that links the archive.
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <linformer.h>
@@ -16,7 +16,7 @@
 namespace linformer_test::loading_test {
 namespace {
 
-// A folder with a model, which goes with it.
+// A temporary folder with a model file.
 struct Work {
   TemporaryFolder folder;
   std::string model = folder.path("model.lnfr");
@@ -29,7 +29,7 @@ Function* function(void* library, const char* name) {
 }
 #define CALL(name, ...) function<decltype(name)>(library, #name)(__VA_ARGS__)
 
-// What is done with each library while it is loaded; true when it answered.
+// Runs a model with the loaded library. Returns whether the probabilities are valid.
 bool use_shared(void* library, const std::string& model_file) {
   if (CALL(lnf_version) != (LNF_VERSION_MAJOR << 16 | LNF_VERSION_MINOR << 8 | LNF_VERSION_PATCH)) return false;
   if (CALL(lnf_format_version) == 0) return false;
@@ -87,13 +87,13 @@ long resident_kb() {
 
 void load_and_unload(const std::string& file, const std::function<bool(void*)>& use) {
   constexpr int rounds = 1000, settled = 100;
-  constexpr long most_kb = 128;  // what a leak of 150 bytes a round would add
+  constexpr long most_kb = 128;  // A leak of 150 bytes in each round would add as much.
   long before = 0;
   for (int round = 0; round < rounds; ++round) {
     void* library = open(file);
     REQUIRE(library != nullptr);
     REQUIRE(use(library));
-    if (round == 0) CHECK(mapped(file));  // or the check below sees nothing
+    if (round == 0) CHECK(mapped(file));  // Shows that mapped() works, for the check below.
     CHECK(dlclose(library) == 0);
     if (round == settled) before = resident_kb();
   }
@@ -109,19 +109,19 @@ constexpr bool sanitized = true;
 constexpr bool sanitized = false;
 #endif
 
-TEST_CASE("the shared library leaves nothing behind") {
+TEST_CASE("the shared library leaks no memory when it is loaded and unloaded many times") {
   if (sanitized) return skip("sanitizers keep memory and libraries");
   const Work work;
   load_and_unload(LINFORMER_SHARED_LIBRARY, [&](void* library) { return use_shared(library, work.model); });
 }
 
-TEST_CASE("a plugin that links the archive leaves nothing behind") {
+TEST_CASE("a plugin that links the archive leaks no memory when it is loaded and unloaded many times") {
   if (sanitized) return skip("sanitizers keep memory and libraries");
   const Work work;
   load_and_unload(LINFORMER_PLUGIN, [&](void* library) { return use_plugin(library, work.model); });
 }
 
-TEST_CASE("two copies in one process") {
+TEST_CASE("two copies of the library in one process work independently") {
   const Work work;
   void* copies[2];
   for (int i : {0, 1}) {
@@ -133,7 +133,7 @@ TEST_CASE("two copies in one process") {
   CHECK(dlsym(copies[0], "lnf_version") != dlsym(copies[1], "lnf_version"));
   for (int i : {0, 1}) CHECK(use_shared(copies[i], work.model));
   CHECK(dlclose(copies[0]) == 0);
-  CHECK(use_shared(copies[1], work.model));  // without the other
+  CHECK(use_shared(copies[1], work.model));  // The other copy is unloaded.
   CHECK(dlclose(copies[1]) == 0);
 }
 

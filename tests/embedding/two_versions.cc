@@ -1,4 +1,5 @@
-// A program with two versions of the library: both answer the same, from a model file and from rubbish.
+// A program that links two versions of the library. Both must give the same results for a model file, and the same
+// error for bytes that are no model file.
 #include "two_versions.h"
 
 #include <cmath>
@@ -12,7 +13,7 @@ namespace {
 bool same(const Answer& a, const Answer& b) {
   if (a.error != b.error || a.probabilities.size() != b.probabilities.size()) return false;
   for (size_t i = 0; i < a.probabilities.size(); ++i) {
-    // One version is compiled without optimisation, which may sum in another order.
+    // One version is compiled without optimisation, and may sum in another order.
     if (!(std::abs(a.probabilities[i] - b.probabilities[i]) <= 1e-6f)) return false;
   }
   return true;

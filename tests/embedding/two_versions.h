@@ -1,4 +1,4 @@
-// What two_versions.cc does with each version of the library.
+// Declares functions that two_versions.cc calls, one for each version of the library.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 struct Answer {
   std::string version_namespace;
-  std::vector<float> probabilities;  // of a few ids by the model
-  std::string error;                 // where the bytes are no model
+  std::vector<float> probabilities;  // The model's result for a few ids; empty after an error.
+  std::string error;                 // Empty if the model ran.
 };
 Answer use_first(std::span<const std::byte> model);
 Answer use_second(std::span<const std::byte> model);

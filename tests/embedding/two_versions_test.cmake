@@ -1,5 +1,5 @@
-# Run by ctest: the library compiled once more in another namespace, as a later version would be, and a program that
-# links both archives. Unoptimised: what counts is that they live together.
+# Compiles the library again in another namespace, as if it were a later version, and a program that links both
+# archives. The second version isn't optimised, because only the linking matters. ctest runs this script.
 cmake_minimum_required(VERSION 3.22)
 include(${SOURCE}/run.cmake)
 set(work ${WORK}/two_versions)
@@ -18,8 +18,8 @@ run(ignored ${CMAKE_COMMAND} -S ${TREE} -B ${work}/build -G ${GENERATOR} -DCMAKE
 run(ignored ${CMAKE_COMMAND} --build ${work}/build --target linformer --parallel 2)
 set(second ${work}/build/runtime/liblinformer.a)
 
-# Not a name of code or data is in both. The C API is: its names are the library's only ones without a namespace, and a
-# program takes it from one archive.
+# No name of code or data may be defined in both archives. The functions of the C API are exempt, because they are the
+# only names without a namespace, and a program links them from one archive only.
 function(defines archive output)
   run(text ${NM} --defined-only ${archive})
   string(REGEX MATCHALL " [TDBRGS] [^\n]+" names "${text}")

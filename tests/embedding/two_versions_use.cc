@@ -1,4 +1,5 @@
-// Compiled for each version of the library: USE is the function's name, and LINFORMER_VERSION_NAMESPACE is set for one.
+// This file is compiled once for each version of the library. USE is the name of the function that it defines, and
+// LINFORMER_VERSION_NAMESPACE is defined for one of the versions.
 #include "linformer/session.h"
 #include "linformer/version.h"
 #include "two_versions.h"

@@ -4,7 +4,7 @@ set(model ${WORK}/sentiment.lnfr)
 execute_process(
   COMMAND ${CONVERT} ${SAMPLE}/checkpoint.pt -o ${model} --tokenizer ${SAMPLE} --labels negative,positive --quiet
   COMMAND_ERROR_IS_FATAL ANY)
-# A package with the model behind other bytes; 4,097 isn't aligned.
+# Writes package files in which other bytes precede the model. The offset 4,097 isn't aligned.
 file(SIZE ${model} bytes)
 foreach(offset 4096 4097)
   string(REPEAT "x" ${offset} before)
@@ -20,7 +20,8 @@ foreach(program IN LISTS PROGRAMS)
   list(GET program 1 program_${name})
 endforeach()
 
-# says(NAME EXPECTED ARGUMENTS...): both languages print what matches, and the same.
+# says(NAME EXPECTED ARGUMENTS...): checks that the example prints the same in both languages, and that its output
+# matches EXPECTED.
 function(says name expected)
   foreach(language cc c)
     execute_process(COMMAND ${program_${name}_${language}} ${ARGN} OUTPUT_VARIABLE said_${language} ERROR_VARIABLE error
@@ -53,7 +54,7 @@ says(search "^1\\.000 a lovely film\n(-?0\\.[0-9]+ [^\n]+\n)+$"
   ${model} "a lovely film" "a dull and boring mess" "a lovely film" "a film")
 says(cancel "^the call was cancelled\n$" ${model} "a lovely film")
 
-# The sample scores no pairs, and that is said.
+# The sample has no head that scores pairs. The example must print an error.
 foreach(language cc c)
   execute_process(COMMAND ${program_rerank_${language}} ${model} "which film" "a film" OUTPUT_VARIABLE said
     ERROR_VARIABLE error RESULT_VARIABLE result)
@@ -62,7 +63,7 @@ foreach(language cc c)
   endif()
 endforeach()
 
-# The sample has no masked-LM head, and that is said.
+# The sample has no masked-LM head. The example must print an error.
 foreach(language cc c)
   execute_process(COMMAND ${program_fill_mask_${language}} ${model} "a <mask> film" OUTPUT_VARIABLE said
     ERROR_VARIABLE error RESULT_VARIABLE result)
@@ -71,7 +72,7 @@ foreach(language cc c)
   endif()
 endforeach()
 
-# What can't be loaded is said, and nothing else happens.
+# If a model can't be loaded, the example must print an error and nothing else.
 foreach(language cc c)
   foreach(arguments "${WORK}/package4096;4095;${bytes}" "${WORK}/package4096;0;1000000000000" "${WORK}/absent;0;0")
     execute_process(COMMAND ${program_from_descriptor_${language}} ${arguments} OUTPUT_VARIABLE said ERROR_VARIABLE error

@@ -25,7 +25,8 @@ void write_file(const std::string& path, const std::string& text) { std::ofstrea
 
 std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
 
-// Writes beyond the limit fail with EFBIG, as a full disk fails with ENOSPC.
+// Sets a limit of file sizes as long as the object exists. Writes beyond it fail with EFBIG, as writes to a full disk
+// fail with ENOSPC.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) {
@@ -76,7 +77,7 @@ TEST_CASE("without commit the old file stays and no temporary one is left") {
   CHECK(folder.entries() == 1);
 }
 
-TEST_CASE("a write that the system refuses is an error that leaves nothing") {
+TEST_CASE("a write that the system refuses is an error that leaves no file") {
   const TemporaryFolder folder;
   const std::string path = folder.path("file");
   bool refused = false;
@@ -95,7 +96,7 @@ TEST_CASE("a write that the system refuses is an error that leaves nothing") {
   CHECK(folder.entries() == 0);
 }
 
-TEST_CASE("paths that no file can be written to are named, before anything is written") {
+TEST_CASE("a path to which no file can be written is an error that names it, before anything is written") {
   const TemporaryFolder folder;
   ::mkdir(folder.path("folder").c_str(), 0777);
   write_file(folder.path("file"), "old");
@@ -115,7 +116,7 @@ TEST_CASE("paths that no file can be written to are named, before anything is wr
   CHECK(folder.entries() == 4);
 }
 
-TEST_CASE("a symbolic link stays, the file that it points to is replaced") {
+TEST_CASE("a symbolic link stays, and the file that it points to is replaced") {
   const TemporaryFolder folder;
   ::mkdir(folder.path("there").c_str(), 0777);
   write_file(folder.path("there/target"), "old");
@@ -131,7 +132,7 @@ TEST_CASE("a symbolic link stays, the file that it points to is replaced") {
   CHECK(folder.entries() == 2);
 }
 
-TEST_CASE("a device is written to and stays one") {
+TEST_CASE("a device is written to and stays a device") {
   AtomicFile file("/dev/null");
   CHECK(!file.is_file());
   file.append(std::string_view("gone"));
@@ -144,7 +145,7 @@ TEST_CASE("a device is written to and stays one") {
   CHECK_THROWS_AS(AtomicFile("/dev/full").append(std::string_view("x")), WriteError);
 }
 
-TEST_CASE("the start can be written again") {
+TEST_CASE("the start of a file can be written again") {
   const TemporaryFolder folder;
   AtomicFile file(folder.path("file"));
   file.append(std::string_view("....."));
@@ -155,7 +156,7 @@ TEST_CASE("the start can be written again") {
   CHECK(read_file(folder.path("file")) == "begin" + std::string(2000000, '\0') + "end");
 }
 
-TEST_CASE("eight files at a time are removed by signals, a ninth is an error") {
+TEST_CASE("signals remove up to eight files that are being written, and a ninth file at the same time is an error") {
   const TemporaryFolder folder;
   std::vector<std::unique_ptr<AtomicFile>> files;
   for (int i = 0; i < 8; ++i) files.push_back(std::make_unique<AtomicFile>(folder.path(std::to_string(i))));
@@ -165,7 +166,7 @@ TEST_CASE("eight files at a time are removed by signals, a ninth is an error") {
   CHECK(folder.entries() == 7);
 }
 
-TEST_CASE("two writers of one path don't meet; the last commit wins") {
+TEST_CASE("two writers of one path don't disturb each other, and the last commit wins") {
   const TemporaryFolder folder;
   AtomicFile one(folder.path("file")), two(folder.path("file"));
   one.append(bytes_of("one"));

@@ -1,4 +1,4 @@
-// Endings of outputs that contradict the format that is written, and names of the Hugging Face Hub given as paths.
+// Tests names of outputs whose ending contradicts the format, and names of the Hugging Face Hub given as paths.
 #include "files/endings.h"
 
 #include <doctest/doctest.h>
@@ -27,7 +27,7 @@ TEST_CASE("an ending of another format is refused with the right one, and every 
       {"model.safetensors", FileFormat::model,
        "model.safetensors would hold a model file and not safetensors: end its name in .lnfr"},
       {"a.lnfr.gz", FileFormat::model,
-       "a.lnfr.gz would hold a model file and not what gzip compressed: end its name in .lnfr"},
+       "a.lnfr.gz would hold a model file and not data compressed by gzip: end its name in .lnfr"},
       {"v.jsonl", FileFormat::npy, "v.jsonl would hold an array (npy) and not JSON lines: end its name in .npy"},
       {"v.NPY", FileFormat::json_lines, "v.NPY would hold JSON lines and not an array (npy): end its name in .jsonl"},
       {"t.tsv", FileFormat::csv, "t.tsv would hold CSV and not TSV: end its name in .csv"},

@@ -1,4 +1,4 @@
-// Runs programs whose system calls go wrong, by preloading io_faults.c.
+// Runs programs whose system calls fail, by preloading io_faults.c.
 #pragma once
 
 #include <cstdlib>
@@ -7,7 +7,7 @@
 
 namespace linformer_test {
 
-// Sets the environment variables that io_faults.c reads, and preloads it, as long as this object lives. Programs that
+// Sets the environment variables that io_faults.c reads, and preloads it, as long as this object exists. Programs that
 // are started meanwhile inherit both.
 class Faults {
  public:

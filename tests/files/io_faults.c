@@ -1,5 +1,5 @@
-/* Preloaded into a program: counts its calls that write, sync, rename, close or map files below a folder, logs them,
- * and makes one of them go wrong. Calls go to the kernel directly, so that nothing but the named function changes.
+/* This library is preloaded into a program. It counts the program's calls that write, sync, rename, close or map files
+ * below a folder, logs them, and makes one of them fail. It calls the kernel directly, so that nothing else changes.
  *
  *   IO_FOLDER  files below it count            IO_LOG     a line "KIND PATH" for each call, in order
  *   IO_AT      number of the call, from 1      IO_ACTION  fail, short, interrupt, truncate, replace, or a signal number
@@ -42,7 +42,7 @@ static void lose(void) {
   }
 }
 
-/* What is to happen with this call; a signal is raised here. */
+/* Returns what must happen with this call. If it is a signal, raises it. */
 static enum action next(const char* kind, const char* path) {
   const char *folder = getenv("IO_FOLDER"), *log = getenv("IO_LOG"), *at = getenv("IO_AT"),
              *action = getenv("IO_ACTION");
@@ -126,7 +126,7 @@ int fsync(int fd) {
   }
 }
 
-/* A descriptor is closed whatever close() answers. */
+/* The descriptor is closed, whatever close() returns. */
 int close(int fd) {
   const enum action action = next_of("close", fd);
   const int result = (int)syscall(SYS_close, fd);

@@ -1,5 +1,6 @@
-// Each write, sync, rename, close and mapping of the programs goes wrong in turn: the old file or the new one, an
-// error that says which file, no temporary file. So it is where a signal comes at each of them.
+// Makes each write, sync, rename, close and mapping of the programs fail in turn. Afterwards the output is the old file
+// or the new one, the error names the file, and there is no temporary file. The same must be true if a signal arrives
+// at one of these calls.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -31,7 +32,7 @@ std::vector<Point> points_of(const std::string& log) {
   return points;
 }
 
-// A program in its folder: what it writes when nothing goes wrong, and the calls that it makes.
+// A program in its folder, what it writes if nothing fails, and the calls that it makes.
 class Sweep {
  public:
   Sweep(const Folder& folder, const WritingProgram& program, std::map<std::string, int>* tally)
@@ -53,9 +54,9 @@ class Sweep {
     const Point& point = points_[at - 1];
     const Ran ran = run(at, "fail");
     CAPTURE(ran.err);
-    // The file stands under its name; only the folder's entry may be lost with the machine's power.
+    // The file already has its name. Only the folder's entry may be lost, if the machine loses power.
     const bool late = point.kind == "fsync" && !point.of_temporary();
-    // The converter maps the file that it wrote to say what it is for.
+    // The converter maps the model file that it wrote, to print which commands the model is for.
     const bool harmless =
         !point.of_temporary() && (point.kind == "close" || (point.kind == "mmap" && point.path == output_));
     CHECK(ran.code == (harmless ? 0 : 1));
@@ -76,7 +77,7 @@ class Sweep {
     count(content == old_content ? "signal, old file" : "signal, new file");
   }
 
-  // Calls that the caller has to repeat, or to go on with.
+  // Interrupts a call or cuts it short, so that the program must repeat or continue it.
   void hinder(size_t at, const std::string& how) {
     const Ran ran = run(at, how);
     CAPTURE(ran.err);
@@ -121,8 +122,8 @@ class Sweep {
 
 }  // namespace
 
-TEST_CASE("each call that writes fails, is cut short, interrupted or hit by a signal in turn") {
-  // Programs inherit what this one ignores, as under nohup.
+TEST_CASE("the output stays whole if a call that writes fails, is cut short, is interrupted or meets a signal") {
+  // Programs inherit the signals that this program ignores, as under nohup.
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) std::signal(number, SIG_DFL);
   const Folder folder;
   size_t points = 0;
@@ -151,7 +152,7 @@ TEST_CASE("each call that writes fails, is cut short, interrupted or hit by a si
   for (const auto& [outcome, number] : tally) std::printf("  %4d runs: %s\n", number, outcome.c_str());
 }
 
-TEST_CASE("a file that may not grow is an error, not the end by SIGXFSZ") {
+TEST_CASE("a limit on the size of files is an error, and SIGXFSZ doesn't end the program") {
   const Folder folder;
   for (const WritingProgram& program : writing_programs(folder)) {
     if (program.name == "spectrum" || program.name == "logits") continue;  // smaller than the limit

@@ -1,4 +1,4 @@
-// An input that another process truncates or replaces while a program has it mapped.
+// Tests an input that another process truncates or replaces while a program has it mapped.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -35,7 +35,8 @@ class Loss {
     calls_ = lines_of(read_file(logs_.path("log")));
   }
 
-  // The numbers of the calls to try, beginning with the one that ends the reading of the input: its mmap, or its close.
+  // Returns the numbers of the calls to try. The first one is the call that ends the reading of the input: its mmap or
+  // its close.
   std::vector<size_t> points(const char* kind) const {
     const auto first = std::find(calls_.begin(), calls_.end(), kind + (" " + program_.input));
     REQUIRE(first != calls_.end());
@@ -45,7 +46,8 @@ class Loss {
     return {points.front(), points[points.size() / 2], points.back()};
   }
 
-  // Truncates the input at this call. True if the program ended with an error, false if its output is right.
+  // Truncates the input at this call. Returns true if the program ended with an error, and false if its output is
+  // right.
   bool truncated(size_t at) {
     const Ran ran = run(at, "truncate");
     CAPTURE(ran.err);
@@ -54,7 +56,8 @@ class Loss {
       return false;
     }
     CHECK(ran.code == 1);
-    // Answers that were computed before are printed, and right. Only classify prints any: the others write a file.
+    // Answers that were computed before are printed, and are right. Only classify prints answers; the other programs
+    // write a file.
     CHECK(printed_.starts_with(ran.out));
     CHECK(lines_of(ran.err).size() == 1);
     CHECK(ran.err.find(program_.input + " was truncated while it was being read") != std::string::npos);
@@ -114,7 +117,7 @@ class Loss {
 
 }  // namespace
 
-TEST_CASE("an input that is truncated while it is mapped is an error, and one that is replaced does no harm") {
+TEST_CASE("an input that is truncated while it is mapped is an error, and one that is replaced changes nothing") {
   const Folder folder;
   for (const WritingProgram& program : writing_programs(folder)) {
     CAPTURE(program.name);

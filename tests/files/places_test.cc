@@ -1,5 +1,5 @@
-// Programs whose output is on a full file system, and programs on a system without /proc. Both need a mount namespace,
-// which not every user may create.
+// Tests programs whose output is on a full file system, and programs on a system without /proc. Both need a mount
+// namespace, which not every user may create.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ bool can_mount() { return run_behind(without_proc, "/bin/true", {}).code == 0; }
 
 TEST_SUITE_BEGIN("mounts");
 
-TEST_CASE("a full file system is an error that says so, and the old file is kept, alone") {
+TEST_CASE("a full file system is an error that says so, and only the old file is left") {
   if (!can_mount()) return skip("no rights to mount");
   const Folder folder;
   const std::string place = folder.path("disk");

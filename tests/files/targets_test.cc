@@ -1,4 +1,4 @@
-// Links, devices, FIFOs, descriptors and long names as outputs of the programs.
+// Tests links, devices, FIFOs, descriptors and long names as outputs of the programs.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -29,11 +29,11 @@ std::vector<Case> cases(const Folder& folder, const std::vector<WritingProgram>&
 }
 
 bool streams(const WritingProgram& program) {
-  // --logits and --dump-masks are beside an answer on standard output.
+  // --logits and --dump-masks write a file beside the answer on standard output.
   return program.name != "logits" && program.name != "masks";
 }
 
-// The program run by a shell; $OUT is its output option's value and "$@" the whole command.
+// Runs a shell script, in which "$@" is the program with its arguments and the output `output`.
 Ran run_shell(const WritingProgram& program, const std::string& output, const std::string& script) {
   std::vector<std::string> words = program.arguments(output);
   words.insert(words.begin(), {"-c", script, "sh", program.program});
@@ -42,7 +42,7 @@ Ran run_shell(const WritingProgram& program, const std::string& output, const st
 
 }  // namespace
 
-TEST_CASE("a symbolic link stays, and what it points to is replaced beside itself") {
+TEST_CASE("a symbolic link stays, and the file that it points to is replaced in its own folder") {
   const Folder inputs, folder;
   const std::vector<WritingProgram> programs = writing_programs(inputs);
   fs::create_directory(folder.path("there"));
@@ -86,7 +86,7 @@ TEST_CASE("devices and FIFOs are written to, through links too, and never replac
   }
 }
 
-TEST_CASE("- and /dev/stdout are standard output everywhere, or refused") {
+TEST_CASE("- and /dev/stdout mean standard output for every program, or are refused") {
   const Folder inputs, folder;
   const std::vector<WritingProgram> programs = writing_programs(inputs);
   for (const Case& c : cases(inputs, programs)) {
@@ -99,7 +99,7 @@ TEST_CASE("- and /dev/stdout are standard output everywhere, or refused") {
       CHECK(ran.code == (streams(c.program) ? 0 : 2));
       CHECK(ran.out == (streams(c.program) ? c.expected : ""));
       if (!streams(c.program)) continue;
-      // Into a file that has something in it already: appended to, not replaced.
+      // If standard output is a file that is not empty, the output is appended and nothing is replaced.
       const std::string got = folder.path("got");
       CHECK(run_shell(c.program, name, "{ printf before; \"$@\"; } >'" + got + "'").code == 0);
       CHECK(read_file(got) == "before" + c.expected);
@@ -109,14 +109,14 @@ TEST_CASE("- and /dev/stdout are standard output everywhere, or refused") {
   }
 }
 
-TEST_CASE("names of up to 255 bytes are possible, longer ones are said so at once") {
+TEST_CASE("names of up to 255 bytes are accepted, and longer names are refused at once") {
   const Folder inputs, folder;
   const std::vector<WritingProgram> programs = writing_programs(inputs);
   for (const Case& c : cases(inputs, programs)) {
     CAPTURE(c.program.name);
     for (const size_t length : {250u, 252u, 253u, 254u, 255u}) {
       std::string name(length, 'x');
-      // Characters of several bytes around the place where a temporary name would be cut.
+      // Characters of several bytes stand around the place where a temporary name would be cut.
       for (size_t i = 61; i + 2 < 80; i += 3) name.replace(i, 3, "\xe2\x82\xac");
       CHECK(c.program.run(folder.path(name)).code == 0);
       CHECK(read_file(folder.path(name)) == c.expected);
@@ -129,7 +129,7 @@ TEST_CASE("names of up to 255 bytes are possible, longer ones are said so at onc
   }
 }
 
-TEST_CASE("the mode is that of any new file") {
+TEST_CASE("an output has the mode of any new file") {
   const Folder inputs, folder;
   const std::vector<WritingProgram> programs = writing_programs(inputs);
   const mode_t mask = ::umask(026);

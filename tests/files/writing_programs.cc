@@ -9,7 +9,7 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
-// A model file of more than a MiB.
+// Returns a checkpoint whose model file has more than a MiB.
 std::string large_checkpoint() {
   TinyFairseq tiny;
   tiny.vocabulary = 40000;

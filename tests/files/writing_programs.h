@@ -1,4 +1,4 @@
-// Every way in which our programs write a file, each with inputs of its own.
+// A program with the arguments and inputs with which it writes a file.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,8 @@ struct WritingProgram {
   Ran run(const std::string& output) const { return run_program(program, arguments(output)); }
 };
 
-// Writes the inputs into `folder`, which must outlive them. Outputs are larger than one write where that is easy.
+// Returns every way in which the programs write a file. Writes the inputs into `folder`, which must exist as long as
+// the programs run. Outputs are larger than one write if that is easy to achieve.
 std::vector<WritingProgram> writing_programs(const Folder& folder);
 
 }  // namespace linformer_test

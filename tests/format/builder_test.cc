@@ -28,7 +28,7 @@ bool equals(const std::vector<char>& a, std::span<const std::byte> b) {
 
 }  // namespace
 
-TEST_CASE("equal values share a tensor, others don't") {
+TEST_CASE("weights of equal values share a tensor, and other weights don't") {
   ModelBuilder builder(ElementType::bf16);
   const std::vector<float> a{1, 2, 3, 4}, b{1, 2, 3, 5};
   const TensorIndex first = builder.add_linear("a", 2, 2, a);
@@ -56,7 +56,7 @@ TEST_CASE("a wrong count, rank or dimension is an error that names the tensor") 
   CHECK_THROWS_AS(builder.add_floats("w", {uint64_t{1} << 40, 2}, copy_of(values)), WriteError);
 }
 
-TEST_CASE("the file on disk is the file in memory, and equal input gives equal bytes") {
+TEST_CASE("the file on disk equals the file in memory, and equal input gives equal bytes") {
   const TemporaryFolder folder;
   for (ElementType type : {ElementType::f32, ElementType::bf16, ElementType::f16, ElementType::int8}) {
     TinyModel one(type), other(type);
@@ -70,7 +70,7 @@ TEST_CASE("the file on disk is the file in memory, and equal input gives equal b
     CHECK(done == total);
     CHECK(total == bytes.size());
     CHECK(equals(bytes, other.builder.serialize()));
-    other.builder.write(folder.path("one.lnfr"));  // over itself
+    other.builder.write(folder.path("one.lnfr"));  // replaces its own file
     CHECK(read_file(folder.path("one.lnfr")) == bytes);
     CHECK(folder.entries() == 1);
   }
@@ -85,7 +85,7 @@ TEST_CASE("a description that wouldn't load is not written") {
   CHECK(folder.entries() == 0);
 }
 
-TEST_CASE("a source that fails or changes on the second reading leaves nothing behind") {
+TEST_CASE("a source that fails or changes on the second reading leaves no file behind") {
   const TemporaryFolder folder;
   for (bool fails : {true, false}) {
     TinyModel model;

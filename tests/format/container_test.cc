@@ -39,13 +39,13 @@ struct File {
 struct Defect {
   const char* name;
   Code code;
-  const char* sentence;  // a part of it
+  const char* sentence;  // a part of the error
   std::function<void(Header&)> apply;
 };
 
 }  // namespace
 
-TEST_CASE("a container gives back what was put in") {
+TEST_CASE("a container returns the metadata and the tensors that were put in") {
   File file;
   const Result<Container> container = file.parse();
   REQUIRE(container.ok());
@@ -57,7 +57,7 @@ TEST_CASE("a container gives back what was put in") {
 
 TEST_CASE("each defect of the header has its own error") {
   const Defect defects[] = {
-      {"magic", Code::corrupt_file, "no .lnfr", [](Header& h) { h.magic[1] = 'X'; }},
+      {"magic", Code::corrupt_file, "not a .lnfr model file", [](Header& h) { h.magic[1] = 'X'; }},
       {"first byte", Code::corrupt_file, "first 8 bytes", [](Header& h) { h.magic[0] = 0x09; }},
       {"end-of-file byte", Code::corrupt_file, "first 8 bytes", [](Header& h) { h.magic[7] = 0; }},
       {"text copy", Code::corrupt_file, "binary mode", [](Header& h) { h.magic[5] = '\n'; }},
@@ -100,7 +100,7 @@ TEST_CASE("damage that leaves the header plausible is found by its checksum") {
   CHECK(std::string(file.parse().status().message()).find("header's checksum") != std::string::npos);
 }
 
-TEST_CASE("nothing hides in the padding or behind the end") {
+TEST_CASE("data in the padding or behind the end is refused") {
   File padded;
   padded.bytes.data()[4095] = std::byte{1};
   CHECK(std::string(padded.parse().status().message()).find("padding") != std::string::npos);
@@ -118,7 +118,7 @@ TEST_CASE("make_header refuses what the format can't hold") {
 }
 
 TEST_CASE("the hash is XXH3-64") {
-  // Of the empty input with seed 0: the value in the specification's test vectors.
+  // This is the value for the empty input with seed 0 in the specification's test vectors.
   CHECK(hash_bytes({}) == 0x2d06800538d394c2ull);
 }
 

@@ -1,4 +1,4 @@
-// The lists of fields against the schema, the enums, FORMAT.md, and against themselves by writing and reading.
+// Compares the lists of fields with the schema, the enums and FORMAT.md, and tests them by writing and reading.
 #include <doctest/doctest.h>
 
 #include <fstream>
@@ -16,7 +16,7 @@
 #include "format/same_description.h"
 #include "model/flatbuffers_compat.h"
 #include "model/read_description.h"
-// After the above, which decides about the library's assertions.
+// This must be included after flatbuffers_compat.h, which turns off the library's assertions.
 #include <flatbuffers/reflection_generated.h>
 
 namespace linformer_test::fields_test {
@@ -51,7 +51,8 @@ constexpr reflection::BaseType type_of() {
   return reflection::Obj;
 }
 
-// "linformer::RowMask::zeroed]" of the value, as the compiler writes it; "(linformer::RowMask)3]" where there is none.
+// Returns the compiler's spelling of the value: "linformer::RowMask::zeroed]", for example, or "(linformer::RowMask)3]"
+// if the enum has no such value.
 template <auto value>
 std::string spelled() {
   const std::string function = __PRETTY_FUNCTION__;
@@ -68,12 +69,12 @@ void check_enumerators(std::index_sequence<index...>) {
   CHECK(spelled<static_cast<Enum>(sizeof...(index))>().find(")") != std::string::npos);
 }
 
-// Walks a table of the schema and the list of its fields side by side, and the tables that it refers to.
+// Compares a table of the schema with the list of its fields, and in the same way the tables that it refers to.
 class SchemaWalk {
  public:
   explicit SchemaWalk(const BinarySchema& schema) : schema_(schema) {}
 
-  std::vector<std::string> rows;  // of FORMAT.md
+  std::vector<std::string> rows;  // the rows of FORMAT.md
 
   template <class T>
   void table() {
@@ -181,7 +182,7 @@ class SchemaWalk {
     for (unsigned i = 0; i < enum_count<Enum>; ++i) {
       const std::string name = found.values()->Get(i)->name()->str();
       CHECK(found.values()->Get(i)->value() == i);
-      CHECK((name == "i8" ? "int8" : name) == EnumNames<Enum>::all[i]);  // int8 is a word of the schema's language
+      CHECK((name == "i8" ? "int8" : name) == EnumNames<Enum>::all[i]);  // int8 is a keyword of the schema's language
     }
     check_enumerators<Enum>(std::make_index_sequence<enum_count<Enum>>());
   }
@@ -190,7 +191,7 @@ class SchemaWalk {
   std::map<std::string, bool> seen_;
 };
 
-// Gives every field a value of its own that is not its default; lists get `length` entries.
+// Gives every field a different value, which is not its default. Lists get `length` entries.
 class Filling {
  public:
   explicit Filling(size_t length) : length_(length) {}
@@ -251,7 +252,7 @@ std::string read_back(const ModelDescription& description, ModelDescription* out
 
 }  // namespace
 
-TEST_CASE("the lists of fields are the schema's, and FORMAT.md's") {
+TEST_CASE("the lists of fields equal those of the schema and of FORMAT.md") {
   const BinarySchema schema;
   SchemaWalk walk(schema);
   walk.table<ModelDescription>();

@@ -18,7 +18,7 @@ namespace linformer_test::golden_test {
 
 using namespace linformer;
 
-TEST_CASE("each golden file loads, says what it always said, and is still written byte for byte") {
+TEST_CASE("each golden file loads, has its original description, and is written again byte for byte") {
   for (const ElementType type : {ElementType::f32, ElementType::bf16, ElementType::f16, ElementType::int8}) {
     CAPTURE(std::string(name_of(type)));
     const auto model = Model::load(golden_model(type).c_str(), {Verify::always, 0});
@@ -40,7 +40,7 @@ TEST_CASE("each golden file loads, says what it always said, and is still writte
   }
 }
 
-TEST_CASE("the hex dump in FORMAT.md is the golden file's") {
+TEST_CASE("the hex dump in FORMAT.md equals the golden file") {
   std::ifstream file(golden_model(ElementType::bf16), std::ios::binary);
   const std::vector<char> golden{std::istreambuf_iterator<char>(file), {}};
   std::ifstream format(LINFORMER_FORMAT_DOCUMENT);

@@ -1,4 +1,4 @@
-// What Model's functions say of a model that has something in every field, and of what a model lacks.
+// Tests what the functions of Model return for a model with a value in every field, and for parts that a model lacks.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -28,7 +28,7 @@ std::vector<T> list(std::span<const T> values) {
   return {values.begin(), values.end()};
 }
 
-TEST_CASE("a plain model") {
+TEST_CASE("a plain model is described") {
   TinyModel tiny;
   LayerDescription& last = tiny.builder.description.encoder.layers[1];
   last.outer_norm = last.attention_norm;
@@ -116,7 +116,7 @@ TEST_CASE("a plain model") {
   CHECK_FALSE(tokenizer.lowercase);
 }
 
-TEST_CASE("a model with a value in every field") {
+TEST_CASE("a model with a value in every field is described") {
   TinyModel tiny;
   tiny.use_everything();
   const auto model = loaded(tiny);
@@ -192,7 +192,7 @@ TEST_CASE("a model with a value in every field") {
   CHECK(tokenizer.strip_accents);
 }
 
-TEST_CASE("what a model lacks is an empty struct") {
+TEST_CASE("a part that a model lacks is an empty struct") {
   TinyModel tiny;
   const auto model = loaded(tiny);
   for (const int index : {-1, 99, INT32_MIN, INT32_MAX}) {

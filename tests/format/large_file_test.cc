@@ -1,4 +1,4 @@
-// Offsets beyond 32 bits, in a sparse file.
+// Tests offsets beyond 32 bits, with a sparse file.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -35,7 +35,7 @@ TensorIndex append(ModelDescription& model, const char* name, std::vector<uint64
 
 }  // namespace
 
-TEST_CASE("a file of more than 4 GiB is used in place, and refused where addresses have 32 bits") {
+TEST_CASE("a file of more than 4 GiB is used in place, or refused if addresses have 32 bits") {
   TinyModel tiny;
   const writer::AlignedBytes small = tiny.builder.serialize();
   ModelDescription& description = tiny.builder.description;

@@ -1,4 +1,5 @@
-// Where a model's bytes may come from besides a path: memory of any alignment, a part of an open file, a function.
+// Tests where a model's bytes may come from besides a path: memory of any alignment, a part of an open file, or a
+// function.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -53,7 +54,7 @@ void check_refused(const Loaded& loaded, Code code, const std::string& part) {
 
 void count(void* context) { ++*static_cast<int*>(context); }
 
-// A file with the model behind `before` other bytes, and more behind it.
+// A file with `before` other bytes, the model, and more bytes behind it.
 class Packed {
  public:
   explicit Packed(size_t before) {
@@ -75,7 +76,7 @@ class Packed {
 
 }  // namespace
 
-TEST_CASE("memory of any alignment") {
+TEST_CASE("a model loads from memory of any alignment") {
   for (size_t offset : {0, 1, 8, 32, 63}) {
     CAPTURE(offset);
     std::vector<std::byte> memory(whole().size() + 128);
@@ -84,7 +85,7 @@ TEST_CASE("memory of any alignment") {
     std::memcpy(begin, whole().data(), whole().size());
     const auto model = Model::load(std::span<const std::byte>(begin, whole().size()));
     check_same(model);
-    // What is aligned is used where it lies, the rest was copied.
+    // Aligned memory is used in place. Other memory was copied.
     CHECK(((*model)->data(0) >= begin && (*model)->data(0) < begin + whole().size()) == (offset == 0));
     if (offset == 0) continue;
     std::memset(begin, 0xff, whole().size());
@@ -106,7 +107,8 @@ TEST_CASE("memory that is handed over is released once") {
       std::memcpy(begin, whole().data(), size);
       int released = 0;
       {
-        // Unaligned it is 4 bytes short here, so it is refused: released all the same.
+        // The unaligned memory lacks the last 4 bytes, so that the model is refused. The memory is released
+        // nevertheless.
         const auto model = Model::load({begin, size}, &count, &released, options);
         CHECK(model.ok() == aligned);
         CHECK(released == (aligned && access == Access::map ? 0 : 1));
@@ -118,11 +120,11 @@ TEST_CASE("memory that is handed over is released once") {
   }
   int released = 0;
   alignas(64) static const std::byte junk[64] = {};
-  check_refused(Model::load(junk, &count, &released), Code::corrupt_file, "no .lnfr");
+  check_refused(Model::load(junk, &count, &released), Code::corrupt_file, "not a .lnfr model file");
   CHECK(released == 1);
 }
 
-TEST_CASE("a part of an open file, which may be closed then") {
+TEST_CASE("a model loads from a part of an open file, which may be closed afterwards") {
   for (size_t before : {0, 64, 4096, 4160, 5, 1001}) {
     CAPTURE(before);
     for (Access access : {Access::map, Access::read}) {
@@ -134,7 +136,7 @@ TEST_CASE("a part of an open file, which may be closed then") {
         REQUIRE(::lseek(packed.descriptor(), 3, SEEK_SET) == 3);
         model = Model::load_descriptor(packed.descriptor(), before, whole().size(), options);
         CHECK(::lseek(packed.descriptor(), 0, SEEK_CUR) == 3);
-        // Up to the file's end there is more than the model.
+        // A length of 0 means the rest of the file, which is more than the model.
         CHECK_FALSE(Model::load_descriptor(packed.descriptor(), before, 0, options).ok());
       }
       check_same(model);
@@ -147,7 +149,7 @@ TEST_CASE("a part of an open file, which may be closed then") {
   ::close(descriptor);
 }
 
-TEST_CASE("parts and descriptors that can't be are refused") {
+TEST_CASE("parts outside the file and descriptors that aren't files are refused") {
   const Packed packed(64);
   const uint64_t size = whole().size() + 64 + 6;
   const std::pair<uint64_t, uint64_t> beyond[] = {{size, 0},       {size + 1, 0},   {0, size + 1},           {64, size},
@@ -165,7 +167,7 @@ TEST_CASE("parts and descriptors that can't be are refused") {
   ::close(pipe[1]);
 }
 
-TEST_CASE("bytes that a function brings") {
+TEST_CASE("a model loads from bytes that a function reads") {
   struct Source {
     uint64_t next = 0, fails_at = UINT64_MAX;
     int calls = 0;

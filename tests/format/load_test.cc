@@ -32,7 +32,7 @@ void check_refused(const std::string& path, Code code, const char* part) {
 
 }  // namespace
 
-TEST_CASE("paths that are no model are refused with the path and the reason") {
+TEST_CASE("paths that don't lead to a model are refused with the path and the reason") {
   const TemporaryFolder folder;
   check_refused("", Code::invalid_argument, "empty");
   check_refused(folder.path("missing.lnfr"), Code::io_error, "No such file or directory");
@@ -42,7 +42,7 @@ TEST_CASE("paths that are no model are refused with the path and the reason") {
   std::ofstream(folder.path("empty.lnfr"));
   check_refused(folder.path("empty.lnfr"), Code::corrupt_file, "is empty");
   std::ofstream(folder.path("text.lnfr")) << "once upon a time";
-  check_refused(folder.path("text.lnfr"), Code::corrupt_file, "text.lnfr: this is no .lnfr");
+  check_refused(folder.path("text.lnfr"), Code::corrupt_file, "text.lnfr: this is not a .lnfr");
   REQUIRE(::mkfifo(folder.path("pipe.lnfr").c_str(), 0600) == 0);
   check_refused(folder.path("pipe.lnfr"), Code::io_error, "regular file");
   const auto null_path = Model::load(static_cast<const char*>(nullptr));
@@ -72,7 +72,7 @@ TEST_CASE("a model is the same from a path and from memory") {
   CHECK(reinterpret_cast<const std::byte*>(offsets.data()) < bytes.data() + bytes.size());
 }
 
-TEST_CASE("a file that was read may be overwritten and cut while the model lives") {
+TEST_CASE("a file that was read may be overwritten and cut while the model exists") {
   const TemporaryFolder folder;
   const std::string path = folder.path("model.lnfr");
   TinyModel tiny;
@@ -81,7 +81,7 @@ TEST_CASE("a file that was read may be overwritten and cut while the model lives
   options.access = Access::read;
   const auto model = Model::load(path.c_str(), options);
   REQUIRE_MESSAGE(model.ok(), std::string(model.status().message()));
-  REQUIRE(::truncate(path.c_str(), 100) == 0);  // of a mapped file, the next line would be a bus error
+  REQUIRE(::truncate(path.c_str(), 100) == 0);  // for a mapped file, the next line would be a bus error
   CHECK((*model)->verify().ok());
   std::ofstream(path) << "something else";
   CHECK((*model)->verify().ok());
@@ -112,7 +112,7 @@ TEST_CASE("a model is verified in one thread while another reads it") {
   CHECK(sum > 0);
 }
 
-TEST_CASE("tensor checksums are compared as asked") {
+TEST_CASE("tensor checksums are compared as the options say") {
   TinyModel tiny;
   writer::AlignedBytes bytes = tiny.builder.serialize();
   bytes.data()[bytes.size() - 1] ^= std::byte{1};
@@ -164,16 +164,16 @@ TEST_CASE("padding between tensors must be zero") {
   CHECK(found);
 }
 
-TEST_CASE("a long path is shown by its end") {
+TEST_CASE("the error for a long path shows the end of the path") {
   const TemporaryFolder folder;
   const std::string name = std::string(200, 'n') + ".lnfr";
   std::ofstream(folder.path(name)) << "text";
   const auto model = Model::load(folder.path(name).c_str());
   const std::string message = model.status().message();
-  CHECK(message.find("n.lnfr: this is no .lnfr model file") != std::string::npos);
+  CHECK(message.find("n.lnfr: this is not a .lnfr model file") != std::string::npos);
 }
 
-TEST_CASE("a mapping moves and is released once") {
+TEST_CASE("a mapping can be moved and is released once") {
   const TemporaryFolder folder;
   std::ofstream(folder.path("file")) << "abc";
   auto first = FileBytes::map(folder.path("file").c_str());

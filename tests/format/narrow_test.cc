@@ -14,8 +14,9 @@ using namespace linformer::writer;
 
 namespace {
 
-// All finite magnitudes of a 16-bit type ascend with their bits, so its neighbours are known: the reference takes
-// the nearer of the two, exactly in double, and the even one at equal distance.
+// Returns the 16-bit value that is nearest to `value`. The finite magnitudes of a 16-bit type ascend with their bits,
+// so that both neighbours of `value` are known. This function takes the nearer one, computed exactly in double, or the
+// even one at equal distance.
 template <class From>
 uint16_t nearest(float value, uint16_t infinity, double beyond, From from) {
   const uint16_t sign = std::signbit(value) ? 0x8000 : 0;
@@ -38,7 +39,7 @@ bool is_nan_16(uint16_t bits, uint16_t infinity) { return (bits & 0x7fff) > infi
 
 }  // namespace
 
-TEST_CASE("every 16-bit value survives the way to float32 and back") {
+TEST_CASE("every 16-bit value is the same after conversion to float32 and back") {
   for (uint32_t bits = 0; bits < 0x10000; ++bits) {
     const uint16_t half = static_cast<uint16_t>(bits);
     if (is_nan_16(half, 0x7c00)) {
@@ -70,7 +71,7 @@ TEST_CASE("rounding is to nearest, ties to even") {
     const float value = std::bit_cast<float>(static_cast<uint32_t>(random()));
     if (std::isfinite(value)) check(value);
   }
-  // The range of halves, subnormals included, and the midpoints between them with their neighbours.
+  // These are all halves, subnormals included, and the midpoints between them with their neighbours.
   for (uint32_t bits = 0; bits < 0x7bff; ++bits) {
     const float low = from_f16(static_cast<uint16_t>(bits)), high = from_f16(static_cast<uint16_t>(bits + 1));
     const float middle = static_cast<float>((static_cast<double>(low) + static_cast<double>(high)) / 2);

@@ -6,7 +6,7 @@
 
 namespace linformer_test {
 
-// The name of the first field in which the two differ, empty when they are equal.
+// Returns the name of the first field in which the two descriptions differ, or "" if they are equal.
 std::string difference(const linformer::ModelDescription& a, const linformer::ModelDescription& b);
 
 }  // namespace linformer_test

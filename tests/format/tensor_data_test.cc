@@ -46,7 +46,7 @@ std::vector<std::byte> encode_all(const TensorDescription& tensor, const FloatSo
 
 }  // namespace
 
-TEST_CASE("panel16 puts every weight where the kernels look, and zeros around") {
+TEST_CASE("panel16 puts every weight where the kernels read it, and zeros around") {
   std::mt19937 random(5);
   for (int round = 0; round < 60; ++round) {
     const uint64_t out = 1 + random() % 70, in = 1 + random() % 70;
@@ -70,7 +70,7 @@ TEST_CASE("panel16 puts every weight where the kernels look, and zeros around") 
   }
 }
 
-TEST_CASE("panels of bf16 and int8 have pairs and fours of inputs side by side, padded rows whole cache lines") {
+TEST_CASE("panels of bf16 keep two inputs together and panels of int8 four, and padded rows are whole cache lines") {
   std::mt19937 random(6);
   for (int round = 0; round < 40; ++round) {
     const uint64_t out = 1 + random() % 40, in = 1 + random() % (round % 5 == 0 ? 1700 : 140);
@@ -102,7 +102,7 @@ TEST_CASE("panels of bf16 and int8 have pairs and fours of inputs side by side, 
         const uint64_t g = type == ElementType::int8 ? 4 : type == ElementType::bf16 ? 2 : 1;
         const uint64_t width = static_cast<uint64_t>(element_bytes(type)),
                        depth = (in + 16 * g - 1) / (16 * g) * 16 * g;
-        if (layout == TensorLayout::panel16) {  // FORMAT.md's formula; what no element has is zero
+        if (layout == TensorLayout::panel16) {  // FORMAT.md's formula; bytes without an element are zero
           std::vector<bool> taken(bytes.size());
           for (uint64_t r = 0; r < out; ++r) {
             for (uint64_t c = 0; c < in; ++c) {
@@ -123,10 +123,10 @@ TEST_CASE("panels of bf16 and int8 have pairs and fours of inputs side by side, 
   }
 }
 
-TEST_CASE("int8: a table of 250,000 tokens is a quarter of its size, with a scale for each row") {
+TEST_CASE("int8: a table of 250,000 tokens takes a quarter of its f32 size and a scale for each row") {
   const uint64_t rows = 250000, width = 24;
   std::vector<float> table = random_values(rows * width, 7);
-  // Rows of very different sizes, which one scale for all would lose.
+  // The rows have very different magnitudes, which a single scale would lose.
   for (uint64_t r = 0; r < rows; ++r) {
     for (uint64_t c = 0; c < width; ++c) table[r * width + c] *= std::ldexp(1.f, static_cast<int>(r % 20) - 10);
   }
@@ -151,12 +151,12 @@ TEST_CASE("int8: a table of 250,000 tokens is a quarter of its size, with a scal
   CHECK(builder.rounding_errors()[static_cast<size_t>(index)].relative() < 0.01);
 }
 
-TEST_CASE("int8: symmetric by output, never -128, with the sums of each slice of 768 inputs") {
+TEST_CASE("int8: weights are symmetric for each output and never -128, with the sums of each slice of 768 inputs") {
   const uint64_t out = 19, in = 1600;
   std::vector<float> weights = random_values(out * in, 3);
   std::fill_n(weights.begin() + 5 * in, in, 0.f);     // a channel of zeros
-  std::fill_n(weights.begin() + 6 * in, in, 1e-38f);  // of almost nothing
-  std::fill_n(weights.begin() + 7 * in, in, -3e38f);  // as large as they get
+  std::fill_n(weights.begin() + 6 * in, in, 1e-38f);  // a channel of tiny values
+  std::fill_n(weights.begin() + 7 * in, in, -3e38f);  // a channel of the largest values
   const TensorDescription tensor = matrix(ElementType::int8, TensorLayout::panel16, out, in);
   const std::vector<std::byte> bytes = encode_all(tensor, copy_of(weights));
   const uint64_t elements = 32 * 1600;
@@ -178,10 +178,10 @@ TEST_CASE("int8: symmetric by output, never -128, with the sums of each slice of
     CHECK(scales[r] == (r == 5 || r == 6 ? 0.f : largest / 127));
   }
   CHECK(sums == expected);
-  // What was decoded is encoded to the same bytes.
+  // Decoded values are encoded to the same bytes again.
   CHECK(encode_all(tensor, copy_of(decode(tensor, bytes.data()))) == bytes);
 
-  // The largest numbers of f32 come back finite.
+  // The largest numbers of f32 decode to finite values.
   std::vector<float> extreme = weights;
   extreme[40] = std::numeric_limits<float>::max();
   for (const float value : decode(tensor, encode_all(tensor, copy_of(extreme)).data())) CHECK(std::isfinite(value));
@@ -194,7 +194,7 @@ TEST_CASE("int8: symmetric by output, never -128, with the sums of each slice of
                        "matrix has 65537 inputs: int8 takes 65536, keep this weight in f32", WriteError);
 }
 
-TEST_CASE("every type and layout decodes to the narrowed values") {
+TEST_CASE("every type and layout decodes to the values rounded to the type") {
   for (ElementType type : {ElementType::f32, ElementType::bf16, ElementType::f16}) {
     for (TensorLayout layout : {TensorLayout::row_major, TensorLayout::panel16}) {
       const std::vector<float> values = random_values(19 * 37, 8);
@@ -210,7 +210,7 @@ TEST_CASE("every type and layout decodes to the narrowed values") {
   }
 }
 
-TEST_CASE("sources are read in ascending ranges that fit, piece by piece") {
+TEST_CASE("sources are read in several ranges, each of which begins at the end of the last one") {
   for (TensorLayout layout : {TensorLayout::row_major, TensorLayout::panel16}) {
     const uint64_t out = 1000, in = 611;
     uint64_t next = 0, largest = 0;
@@ -239,7 +239,7 @@ TEST_CASE("values beyond half precision are an error that names the tensor") {
   }
 }
 
-TEST_CASE("equal_values compares what is stored") {
+TEST_CASE("equal_values compares values as they are stored") {
   const TensorDescription tensor = matrix(ElementType::bf16, TensorLayout::row_major, 1, 2);
   const float a[] = {1.f, 2.f}, near[] = {1.f, 2.0001f}, far[] = {1.f, 2.1f};
   CHECK(equal_values(tensor, copy_of(a), copy_of(near)));

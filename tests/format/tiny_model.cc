@@ -12,7 +12,7 @@ using namespace linformer;
 constexpr uint32_t vocabulary = 64, d_model = 16, ffn = 24, max_tokens = 20, k = 6, heads = 2, layers = 2;
 constexpr int32_t bos = 0, pad = 1, eos = 2, unk = 3, mask = vocabulary - 1;
 
-// xorshift32 scaled by powers of two: the same floats on every machine.
+// Random floats from xorshift32, scaled by powers of two, so that they are the same on every machine.
 class Weights {
  public:
   std::vector<float> next(uint64_t count, float center, float spread) {
@@ -76,7 +76,7 @@ EmbeddingDescription embedding(Parts& parts) {
   return result;
 }
 
-// Layer 0 has its own E and F; layer 1 uses layer 0's E for keys and values alike.
+// Makes a layer. Layer 0 has its own E and F; layer 1 uses layer 0's E for both keys and values.
 LayerDescription layer(Parts& parts, uint32_t index, EncoderDescription* encoder) {
   const std::string name = "encoder.layers." + std::to_string(index);
   LayerDescription result;
@@ -139,8 +139,8 @@ TinyModel::TinyModel(ElementType weights) : builder(weights) {
   add_tokenizer();
 }
 
-// All 256 bytes as a byte-level BPE needs them; of these the vocabulary knows the small letters, some punctuation
-// and what the merges make, in the order in which they come.
+// Adds a byte-level BPE tokenizer. Its tokens are all 256 bytes, as byte-level BPE needs them, and the results of the
+// merges. Ids are given in this order, but bytes that are not in `known` have no id.
 void TinyModel::add_tokenizer() {
   token_offsets_.push_back(0);
   const auto add_token = [&](std::string_view bytes, int32_t id) {

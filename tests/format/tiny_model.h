@@ -1,4 +1,4 @@
-// The model behind schema/golden: small, with something in every part of the format.
+// The small model of the files in schema/golden, with content in every part of the format.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct TinyModel {
   TinyModel(const TinyModel&) = delete;
   TinyModel& operator=(const TinyModel&) = delete;
 
-  // A value in every field that differs from its default, so that a forgotten one shows.
+  // Gives every field a value that differs from its default, so that a forgotten field is noticed.
   void use_everything();
 
   linformer::writer::ModelBuilder builder;
@@ -28,7 +28,7 @@ struct TinyModel {
   std::vector<uint32_t> merges_;
 };
 
-// The path of the golden file whose weights are of `type`.
+// Returns the path of the golden file whose weights are of `type`.
 std::string golden_model(linformer::ElementType type);
 
 }  // namespace linformer_test

@@ -1,4 +1,4 @@
-// A unigram tokenizer in a model file: everything of it comes back.
+// Tests that a model file keeps every part of a unigram tokenizer.
 #include <doctest/doctest.h>
 
 #include "base/description.h"
@@ -46,7 +46,7 @@ TEST_CASE("a unigram tokenizer is the same after writing and reading") {
     const auto model = Model::load(file);
     REQUIRE_MESSAGE(model.ok(), std::string(model.status().message()));
     CHECK(difference(model.value()->description(), tiny.builder.description) == "");
-    // The comparison sees each kind of field.
+    // The comparison notices each kind of field.
     ModelDescription other = tiny.builder.description;
     other.tokenizer.rules.mark_behind = !sentencepiece;
     CHECK(difference(model.value()->description(), other) == "tokenizer.rules.mark_behind");

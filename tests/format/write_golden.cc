@@ -1,5 +1,4 @@
-// Writes the golden model of a precision to the path given, or prints the hex dump that schema/FORMAT.md shows of
-// the file given.
+// Writes the golden model of a precision to a path, or prints the hex dump of a file in the form of schema/FORMAT.md.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

@@ -1,7 +1,8 @@
-// A checkpoint with what lies beside it goes through the converter; what comes out must load, and go back.
+// Converts a checkpoint with the files beside it. The model file must load. It is then exported, and the export is
+// converted again.
 //
-// The parts of an input are the files of a folder. Two names are not files: "options" has an option of the converter
-// in each line, and "settings.json" is its --config.
+// The parts of an input are the files of the checkpoint's folder, except for two parts: each line of "options" is an
+// option of the converter, and "settings.json" is the file of its option --config.
 #include <algorithm>
 #include <new>
 #include <optional>
@@ -27,8 +28,9 @@ namespace {
 
 constexpr const char *in = "in", *settings_part = "settings.json", *options_part = "options";
 
-// converter/readers/budget.h has the multiples; here they are for all bytes, tensors' data too, and with what the
-// sanitizers add in time. Output: views of one storage 64 times as large as it, each matrix in panels of 16.
+// The multiples are those of converter/readers/budget.h, but they count all bytes, including the data of tensors, and
+// the bounds of time allow for the cost of the sanitizers. The bound of the output allows for tensors that are views of
+// one storage and together 64 times as large as it, and for matrices that are padded to panels of 16.
 constexpr Bounds convert_bounds = {"convert", {10e3, 200e6}, {128, 3 << 20}, {1024, 256 << 10}};
 constexpr Bounds load_bounds = {"load what was made", {2e3, 50e6}, {1, 1.25 * (1 << 20)}, {}};
 constexpr Bounds export_bounds = {"export", {10e3, 200e6}, {64, 2 << 20}, {64, 64 << 10}};
@@ -44,7 +46,7 @@ bool is_clear(const std::string& sentence) {
                       [](unsigned char c) { return (c < ' ' && c != '\n') || c == 0x7f; });
 }
 
-// Whether `work` ended without an error; its error must be one of ours and a sentence.
+// Returns whether `work` ended without an error. An exception must be a convert::Error whose message is a sentence.
 bool succeeds(const char* what, const std::function<void()>& work) {
   std::string sentence;
   try {
@@ -53,9 +55,9 @@ bool succeeds(const char* what, const std::function<void()>& work) {
   } catch (const convert::Error& error) {
     sentence = error.what();
   } catch (const std::exception& error) {
-    violated("%s: an exception that is none of ours: %s", what, error.what());
+    violated("%s: an exception that is not convert::Error: %s", what, error.what());
   }
-  if (!is_clear(sentence)) violated("%s: the sentence is not clear: %s", what, sentence.c_str());
+  if (!is_clear(sentence)) violated("%s: the error is not a clear sentence: %s", what, sentence.c_str());
   return false;
 }
 
@@ -96,7 +98,7 @@ uint64_t bytes_of(const convert::Report& report) {
   return table.str().size() + summary.str().size() + json.str().size();
 }
 
-// The bytes of the model file; empty: there is none.
+// Converts a checkpoint. Returns the size of the model file in bytes, or 0 if the converter refused the checkpoint.
 uint64_t converted(const ConvertOptions& options, uint64_t bytes) {
   uint64_t made = 0;
   within(convert_bounds, bytes, [&]() -> uint64_t {
@@ -112,7 +114,7 @@ uint64_t converted(const ConvertOptions& options, uint64_t bytes) {
   return made;
 }
 
-// A model file, exported, is a checkpoint that needs no settings.
+// Exports the model file, and converts the export without settings.
 void export_back(const ConvertOptions& options, uint64_t bytes) {
   const std::string back = folder().path("back.safetensors");
   bool exported = false;

@@ -15,12 +15,13 @@
 namespace linformer_fuzz {
 namespace {
 
-// The heap's bytes are asked for at most once for so many that were allocated: the peak is right to this.
+// The size of the heap is read only once for this many allocated bytes, so the measured peak may be too small by as
+// much.
 constexpr uint64_t granularity = 1 << 12;
 
 std::atomic<uint64_t> calls{0}, since_last{0}, peak{0};
-uint64_t outside = 0;        // add_memory()
-int report = STDERR_FILENO;  // a copy: targets may give standard error to what they run
+uint64_t outside = 0;        // The bytes that add_memory() was given.
+int report = STDERR_FILENO;  // A copy of standard error, because a target may redirect standard error itself.
 
 void look() {
   const uint64_t bytes = __sanitizer_get_current_allocated_bytes();
@@ -44,13 +45,13 @@ double processor_nanoseconds() {
   return static_cast<double>(now.tv_sec) * 1e9 + static_cast<double>(now.tv_nsec);
 }
 
-// The free part is most of what smaller inputs cost.
+// Smaller inputs are left out of the cost per byte, because most of their cost is the constant part of the bound.
 constexpr uint64_t some_bytes = 1024;
 
-// The worst that any input of one kind of work reached.
+// The largest cost of any input for one kind of work.
 struct Worst {
-  double each = 0;   // for each byte, of inputs of at least some_bytes
-  double share = 0;  // of what is permitted
+  double each = 0;   // The largest cost per byte of an input of at least some_bytes.
+  double share = 0;  // The largest share of the bound.
 };
 
 struct Account {
@@ -105,7 +106,7 @@ void print_all() {
 void start_accounting() {
   report = ::dup(STDERR_FILENO);
   __sanitizer_install_malloc_and_free_hooks(on_malloc, on_free);
-  accounts();  // made before the handler is registered, so that it outlives it
+  accounts();  // The list must be constructed before print_all is registered, so that it is destroyed after it.
   std::atexit(print_all);
 }
 
@@ -148,5 +149,5 @@ void violated(const char* format, ...) {
 
 }  // namespace linformer_fuzz
 
-// The process keeps little of what was freed; libFuzzer limits the rest.
+// The address sanitizer keeps freed memory in quarantine. A small quarantine leaves libFuzzer's limit to the target.
 extern "C" const char* __asan_default_options() { return "quarantine_size_mb=32:detect_leaks=1"; }

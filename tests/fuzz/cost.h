@@ -1,4 +1,5 @@
-// What one input costs in time, memory and output, against bounds that are multiples of its bytes.
+// Measures the time, memory and output of the work on one input, and compares them with bounds that are multiples of
+// the input's bytes.
 #pragma once
 
 #include <cstdint>
@@ -6,34 +7,35 @@
 
 namespace linformer_fuzz {
 
-// At most `each` for each byte of the input, and `free` beside: what the smallest input may cost.
+// A bound of `each` for each byte of the input, plus the constant `free`.
 struct Bound {
   double each = 0, free = 0;
 };
 
 struct Bounds {
-  const char* what;   // the work's name, for people; static text
-  Bound nanoseconds;  // of processor time, in all threads
-  Bound memory;       // bytes on the heap at once, beyond those that were there before
-  Bound output;       // bytes
+  const char* what;   // The name of the work in messages. A string literal.
+  Bound nanoseconds;  // Processor time of all threads together.
+  Bound memory;       // The peak of the heap in bytes, less the heap before the work.
+  Bound output;       // In bytes.
 };
 
-// To be called once, before the first input: memory is counted from then on, and the worst ratios are printed on
-// standard error when the process exits.
+// Begins to count memory, and prints the largest costs on standard error when the process exits. A target calls it
+// once, before the first input.
 void start_accounting();
 
-// Calls `work`, which returns the bytes of its output, and compares what it took with `bounds` for an input of so many
-// bytes. Ends the process, with one line that says the ratio, where it is more. Work that seems slow is done up to two
-// times more, since other processes disturb the clock: the fastest counts.
+// Calls `work`, which returns the bytes of its output, and compares its cost with `bounds` for an input of
+// `input_bytes` bytes. If the cost is above a bound, it prints one line with the ratio and ends the process. If the
+// work exceeds the bound of time, it is repeated up to twice and the shortest time counts, because other processes
+// disturb the clock.
 void within(const Bounds& bounds, uint64_t input_bytes, const std::function<uint64_t()>& work);
 
-// Bytes that the current work holds outside of the heap.
+// Adds bytes that the current work holds outside of the heap.
 void add_memory(uint64_t bytes);
 
-// Calls of malloc and of its kin so far.
+// Returns the number of allocations of the process since start_accounting().
 uint64_t allocations();
 
-// Ends the process with this line: an answer that no input may get.
+// Prints this line after "VIOLATED: " and ends the process. A target calls it if a result is wrong for any input.
 [[noreturn]] void violated(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
 }  // namespace linformer_fuzz

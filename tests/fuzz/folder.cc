@@ -35,7 +35,7 @@ Parts split(std::span<const uint8_t> bytes) {
       part.name = all.substr(name, line - name);
       begin = std::min(line + 1, all.size());
     }
-    // From the end of the name's line, which may be all that the part has.
+    // The search starts at the line feed of the name's line, because the content of a part may be empty.
     const size_t next = std::min(all.find("\n==== ", begin == 0 ? 0 : begin - 1), all.size());
     if (next > begin) part.content = all.substr(begin, next - begin);
     parts.push_back(std::move(part));

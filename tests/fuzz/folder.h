@@ -1,4 +1,5 @@
-// A folder of files as one input: parts, each after a line "==== NAME". And a folder of the disk to put them into.
+// A folder of files as one input, in which a line "==== NAME" precedes the content of each file (part), and a temporary
+// folder into which the parts are written.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +17,21 @@ struct FolderPart {
 };
 using Parts = std::vector<FolderPart>;
 
-// What comes before the first such line is a part without a name.
+// Splits an input into its parts. Bytes before the first line "==== NAME" are a part without a name.
 Parts split(std::span<const uint8_t> bytes);
 std::string join(const Parts& parts);
-// The content of the first part of this name; null: there is none.
+// Returns the content of the first part of this name, or null if there is no part of this name.
 const std::string* find(const Parts& parts, std::string_view name);
 uint64_t bytes_of(const Parts& parts);
 
-// A folder of its own below the system's for temporary files; removed with all that is in it.
+// A new folder in the system's folder for temporary files. The destructor removes it with its contents.
 class InputFolder : public linformer_test::TemporaryFolder {
  public:
-  // Writes parts as files; names are one or two components of letters, digits, '.', '_' and '-'. Others are left out.
+  // Writes the parts as files. A name must have one or two components of letters, digits, '.', '_' and '-'; parts with
+  // other names are left out.
   void write(const Parts& parts) const;
   void write(std::string_view name, std::string_view content) const;
-  // Removes everything but files with these names.
+  // Removes everything in the folder except files with these names.
   void clear(std::span<const std::string_view> kept = {}) const;
 };
 

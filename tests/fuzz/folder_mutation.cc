@@ -4,7 +4,8 @@
 
 using namespace linformer_fuzz;
 
-// One part is altered or left out; now and then, and where the result doesn't fit, libFuzzer alters the whole.
+// Alters or removes one part. In one of 50 calls, and if the result is longer than `most`, libFuzzer alters the bytes
+// of the whole input instead.
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most, unsigned seed) {
   Random random(seed);
   Parts parts = split({data, size});
@@ -20,7 +21,7 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t mos
   return stored != 0 ? stored : LLVMFuzzerMutate(data, size, most);
 }
 
-// Parts of one input take the places of another's.
+// Copies about half of the second input's parts into the first input. A part replaces the part of the same name.
 extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t* first, size_t first_size, const uint8_t* second,
                                             size_t second_size, uint8_t* out, size_t most, unsigned seed) {
   Random random(seed);

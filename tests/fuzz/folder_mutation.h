@@ -1,5 +1,5 @@
-// Mutators of the targets whose inputs are folders. Such a target links folder_mutation.cc, which has libFuzzer's two
-// functions, and says how its own parts are altered.
+// The mutator of the targets whose inputs are folders. Each of these targets links folder_mutation.cc, which defines
+// libFuzzer's two mutation functions, and defines altered_part() for its own parts.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace linformer_fuzz {
 
-// The new content of a part; what doesn't fit into `room` is not used. Defined by each target.
+// Returns the new content of a part. The caller discards a result of more than `room` bytes. Each target defines it.
 std::string altered_part(const FolderPart& part, size_t room, Random& random);
 
 }  // namespace linformer_fuzz

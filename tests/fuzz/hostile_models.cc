@@ -11,7 +11,7 @@ using namespace linformer::writer;
 
 namespace {
 
-constexpr uint32_t longest = 1u << 24;  // what a description may say at most
+constexpr uint32_t longest = 1u << 24;  // The largest max_tokens that a model file may have.
 constexpr size_t collisions = 200;
 
 FloatSource constant(float value) {
@@ -117,7 +117,8 @@ uint32_t HostileModelFile::add_token(std::string_view bytes, int32_t id) {
   return static_cast<uint32_t>(ids_.size()) - 1;
 }
 
-// Pairs whose product with the golden ratio's bits has the same low bits: any number of tokens may have equal bytes.
+// Adds merges whose pairs of tokens have equal low bits in a hash that multiplies them by the bits of the golden ratio.
+// All left and right tokens have the bytes "a", because the format permits any number of tokens with equal bytes.
 void HostileModelFile::add_colliding_merges() {
   uint32_t capacity = 16;
   while (capacity < 2 * collisions + 2) capacity *= 2;

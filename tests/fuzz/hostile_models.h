@@ -1,4 +1,5 @@
-// Small model files that ask for much: each a product of permitted values, or a collision.
+// Small model files that need much memory or time, because their values are each permitted but have a large product, or
+// because their merges collide in a hash table.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +11,20 @@
 namespace linformer_fuzz {
 
 enum class HostileModel {
-  table,          // a table of positions that begins far behind the longest text
-  overflow,       // pooling of the longest text that may be, in heads of the greatest width
-  overflow_full,  // the same with full attention
-  masks,          // long texts of masks
-  prefix,         // a token before each text
-  added,          // an added token of 1,024 bytes that nearly matches everywhere
-  flood           // merges that collide in a hash without a seed
+  table,          // The sinusoidal positions begin at 2^24, far above the longest text of 32 tokens.
+  overflow,       // max_tokens is 2^24 with a head of width 256, and mean pooling compresses nothing (kernel 1).
+  overflow_full,  // Like overflow, with full attention instead of pooling.
+  masks,          // A masked language model whose texts have up to 4,096 mask tokens.
+  prefix,         // The encoder puts a token before each text.
+  added,          // An added token of 1,023 times 'a' and a 'b', so a text of 'a' nearly matches at each position.
+  flood           // The merges collide in a hash that has no seed.
 };
 inline constexpr HostileModel hostile_models[] = {
     HostileModel::table,  HostileModel::overflow, HostileModel::overflow_full, HostileModel::masks,
     HostileModel::prefix, HostileModel::added,    HostileModel::flood};
 const char* name_of(HostileModel kind);
 
-// The builder and the arrays that its tokenizer's views point to.
+// A builder of a hostile model, and the arrays that the views in its tokenizer point to.
 struct HostileModelFile {
   explicit HostileModelFile(HostileModel kind);
   HostileModelFile(const HostileModelFile&) = delete;

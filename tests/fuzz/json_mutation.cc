@@ -8,12 +8,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Deeper trees are altered as bytes: theirs are walked with the stack.
+// Deeper JSON is altered as bytes, because the functions below recurse and would overflow the stack.
 constexpr int most_depth = 100;
 
 struct Place {
   Json* value;
-  Json* parent;  // null: the root
+  Json* parent;  // Null if `value` is the root.
 };
 
 bool collect(Json* value, Json* parent, int depth, std::vector<Place>* places, std::vector<std::string>* keys) {
@@ -138,7 +138,7 @@ bool alter(Json* root, Random& random) {
       break;
     }
     case 4:
-      if (place.value->is_structured() && random.one_in(2)) {  // into itself
+      if (place.value->is_structured() && random.one_in(2)) {  // Copies all of the JSON below this place.
         const Json copy = *place.value;
         Json* inner = random.of(places).value;
         *inner = copy;

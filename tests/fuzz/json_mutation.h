@@ -1,4 +1,4 @@
-// Alterations of JSON that stay JSON.
+// Alters JSON texts such that the result is usually JSON again.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace linformer_fuzz {
 
-// `text` with some of its values, keys or nesting changed; by bytes where it is no JSON, and sometimes where it is.
-// At most `most` long.
+// Changes some of the values, the keys or the nesting of `text`. If it isn't JSON, and sometimes if it is, its bytes
+// are altered instead. The result has at most `most` bytes.
 std::string altered_json(const std::string& text, size_t most, Random& random);
 
-// The same for a JSON text in each line.
+// Alters a text with one JSON value in each line. The result has at most `most` bytes.
 std::string altered_json_lines(const std::string& text, size_t most, Random& random);
 
 }  // namespace linformer_fuzz

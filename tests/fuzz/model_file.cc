@@ -22,7 +22,7 @@ std::string text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// A whole file around metadata and tensors.
+// Returns a model file with these metadata and tensors and a valid header; empty if the header can't be made.
 std::string assembled(std::string_view metadata, std::string_view tensors) {
   const Result<Header> header = make_header(std::as_bytes(std::span(metadata)), tensors.size());
   if (!header.ok()) return {};
@@ -84,9 +84,10 @@ float awkward_float(Random& random) {
   return random.one_in(3) ? static_cast<float>(random.next() % 2001) / 100 - 10 : random.of(values);
 }
 
-// A number of the metadata becomes awkward, or what another one is.
+// Replaces a number of the metadata by an awkward number, or by another number of the metadata. Returns false if the
+// metadata can't be read.
 bool alter_number(std::string* metadata, Random& random) {
-  // Fields are found by a walk that wants well-formed, aligned metadata.
+  // metadata_fields() requires valid FlatBuffers metadata in aligned memory.
   std::vector<uint64_t> aligned((metadata->size() + 7) / 8);
   std::memcpy(aligned.data(), metadata->data(), metadata->size());
   const auto* base = reinterpret_cast<const uint8_t*>(aligned.data());
@@ -138,7 +139,7 @@ void alter_list(List* list, Random& random) {
   }
 }
 
-// Layers, heads, tokens and their like come, go and take another's place.
+// Repeats, removes or replaces an element of one of the description's lists: layers, heads, tokens and so on.
 void alter_description(ModelDescription* model, Random& random) {
   EncoderDescription& encoder = model->has_decoder() && random.one_in(3) ? model->decoder : model->encoder;
   TokenizerDescription& tokenizer = model->tokenizer;
@@ -193,7 +194,7 @@ void alter_weights(std::string* tensors, Random& random) {
         tensors->data() + at);
 }
 
-// One alteration of sections whose whole is `file`.
+// Makes one alteration of the sections of `file`.
 void alter_sections(const std::string& file, Sections* sections, size_t most, Random& random) {
   switch (random.below(16)) {
     case 0:
@@ -239,11 +240,12 @@ writer::AlignedBytes repaired(std::span<const uint8_t> bytes) {
 std::string altered_model(std::span<const uint8_t> bytes, size_t most, Random& random) {
   const std::string file(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   std::string changed = file;
-  if (!looks_like_model(bytes) || random.one_in(20)) {  // header and all, as they are
+  if (!looks_like_model(bytes) || random.one_in(20)) {  // Alters all bytes, the header included.
     mutate_bytes(&changed, most);
     return changed;
   }
-  // Nearly every alteration is refused when it is loaded, and then nothing else is tried. So most of those are dropped.
+  // Model::load() refuses nearly every altered file, and a refused file tests nothing else. So several alterations are
+  // tried until one of them loads, except in a quarter of the calls.
   const int attempts = random.one_in(4) ? 1 : 8;
   for (int attempt = 0; attempt < attempts; ++attempt) {
     Sections sections = sections_of(bytes);
@@ -258,7 +260,7 @@ std::string altered_model(std::span<const uint8_t> bytes, size_t most, Random& r
 std::string crossed_models(std::span<const uint8_t> first, std::span<const uint8_t> second, Random& random) {
   if (!looks_like_model(first) || !looks_like_model(second)) return {};
   const Sections one = sections_of(first), other = sections_of(second);
-  const writer::AlignedBytes file = repaired(first), others = repaired(second);  // which descriptions point into
+  const writer::AlignedBytes file = repaired(first), others = repaired(second);  // The descriptions point into them.
   const auto model = Model::load(file, {Verify::never}), donor = Model::load(others, {Verify::never});
   if (!model.ok() || !donor.ok()) return assembled(one.metadata, other.tensors);
   ModelDescription description = (*model)->description();

@@ -1,4 +1,4 @@
-// Model files for the fuzzer: made whole again after any alteration, and altered where it matters.
+// Alters model files for the fuzzer, and repairs their headers and checksums after any alteration.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@
 
 namespace linformer_fuzz {
 
-// The bytes in aligned memory. What begins like a model file gets the header, the padding and the checksums of
-// one, so that loading looks at everything else. Anything else stays as it is.
+// Returns the bytes in aligned memory. If they begin like a model file, their header, padding and checksums are made
+// valid, so that Model::load() reads the rest. Other bytes are copied unchanged.
 linformer::writer::AlignedBytes repaired(std::span<const uint8_t> bytes);
 
-// One alteration of a model file: a number of its metadata, its bytes, a weight, or the description as a whole.
-// Empty where it would be longer than `most`.
+// Makes one alteration of a model file: of a number in its metadata, of its bytes, of a weight or of a whole list of
+// the description. Returns an empty string if the result would be longer than `most` bytes.
 std::string altered_model(std::span<const uint8_t> bytes, size_t most, Random& random);
 
-// The first model with a part of the second one's description. Empty where one of them isn't a model file.
+// Returns the first model with a part of the second model's description; empty if one of the two isn't a model file.
 std::string crossed_models(std::span<const uint8_t> first, std::span<const uint8_t> second, Random& random);
 
 }  // namespace linformer_fuzz

@@ -1,4 +1,4 @@
-// A model file: its checksums are made right, it is loaded, tokenizes a text and runs some tokens.
+// Repairs the checksums of a model file, loads it, tokenizes texts with it and runs each of its parts and heads.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -24,20 +24,21 @@ using namespace linformer_fuzz;
 
 namespace {
 
-// Sessions are opened for texts of at most so many tokens.
+// The largest number of tokens of a text in a session.
 constexpr int64_t most_tokens = 9;
-// A run of more operations or bytes is left out: it costs what the file's list of ops says, which `run` checks.
+// Models whose list of ops has more operations and bytes than this aren't run, to save time. run() checks for smaller
+// ones that the cost follows from the list.
 constexpr double most_work = 3e7;
 constexpr uint64_t most_floats = uint64_t{1} << 20;
 
 constexpr Bounds load_bounds = {"load a model", {2e3, 50e6}, {1, 1.25 * (1 << 20)}, {}};
 constexpr Bounds tokenizer_bounds = {"tokenizer of a model", {5e3, 100e6}, {64, 1 << 20}, {}};
 constexpr Bounds session_bounds = {"open a session", {5e3, 50e6}, {64, 1 << 20}, {}};
-// Of each operation and byte that list_program() names. Nothing is allocated.
+// This bound is per operation and byte that list_program() reports. A run allocates nothing.
 constexpr Bounds run_bounds = {"run, by listed work", {50, 50e6}, {}, {}};
 
-// Of the file's bytes and the listed work of one call. Each answer has sessions of its own, and reads a text by
-// windows.
+// This bound is per byte of the file and per operation and byte of one run. Each kind of answer opens its own sessions,
+// and some read a long text in several windows.
 constexpr Bounds answer_bounds = {"answer from each head", {2e3, 500e6}, {256, 8 << 20}, {}};
 
 void expect_sentence(const char* what, const Status& status) {
@@ -76,7 +77,7 @@ double listed_work(const Model& model, const SessionOptions& options) {
   return status.ok() ? work : 0;
 }
 
-// Two texts, or two lists of vectors, and the encoder states that their layers read.
+// Two inputs, of ids or of vectors, and the encoder states that the decoder's layers read.
 struct Texts {
   Texts(const EncoderDescription& encoder, int64_t longest) {
     const size_t width = encoder.embedding.vectors.width, rows = static_cast<size_t>(longest);
@@ -145,7 +146,7 @@ void open_and_run(const std::shared_ptr<const Model>& model, Part part, uint64_t
     expect_sentence("session", session.status());
     if (!session.ok()) return 0;
     if (!planned.ok() || planned->total_bytes != session->plan().total_bytes)
-      violated("the plan was not the session's");
+      violated("plan() differs from the plan of the session");
     add_memory(session->used_bytes());
     return 0;
   });
@@ -156,21 +157,21 @@ void open_and_run(const std::shared_ptr<const Model>& model, Part part, uint64_t
 }
 
 void expect_report(const char* what, const TextReport& report) {
-  if (!report.status.ok() && std::strlen(report.status.message()) < 15) violated("%s: no sentence", what);
-  if (report.tokens > report.total_tokens) violated("%s: more tokens than there are", what);
+  if (!report.status.ok() && std::strlen(report.status.message()) < 15) violated("%s: the error has no sentence", what);
+  if (report.tokens > report.total_tokens) violated("%s: the report has more tokens than the text", what);
 }
 
 void expect_probability(const char* what, float value) {
-  if (!(value >= 0 && value <= 1.001f)) violated("%s: %g is no probability", what, static_cast<double>(value));
+  if (!(value >= 0 && value <= 1.001f)) violated("%s: %g is not a probability", what, static_cast<double>(value));
 }
 
 void expect_offset(const char* what, Offset offset, std::string_view text, std::string_view part) {
   const bool inside =
       part.empty() || (part.data() >= text.data() && part.data() + part.size() <= text.data() + text.size());
-  if (offset.begin > offset.end || offset.end > text.size() || !inside) violated("%s: beyond the text", what);
+  if (offset.begin > offset.end || offset.end > text.size() || !inside) violated("%s: an offset beyond the text", what);
 }
 
-// What each head, and each answer that is made of other outputs, says of texts.
+// Runs texts through every kind of answer that the model can give, and checks scores, offsets and reports.
 void answer(const std::shared_ptr<const Model>& model) {
   constexpr std::string_view texts[] = {"The inner booth, [MASK] 2!", "", "a \xff\u00c9\u0301 <mask> film film film"};
   const TextInput pairs[] = {{texts[0], texts[2], {}}, {texts[2], texts[0], {}}};
@@ -248,11 +249,11 @@ void answer(const std::shared_ptr<const Model>& model) {
   }
 }
 
-// A tokenizer has read the model's texts before: what it costs is known.
+// Calls answer() within its bounds if the model is small enough. tokenize() has already bounded the tokenizer's cost.
 void answer_within(const std::shared_ptr<const Model>& model, uint64_t bytes) {
   SessionOptions options;
   options.memory.max_tokens = std::min<int64_t>(model->description().encoder.max_tokens, most_tokens);
-  options.memory.max_batch = 4;  // two texts of two, where a head compares them
+  options.memory.max_batch = 4;  // A batch of two pairs of texts has four sequences in a head that compares two texts.
   const double work = listed_work(*model, options);
   if (work == 0 || work > most_work) return;
   within(answer_bounds, bytes + static_cast<uint64_t>(work), [&]() -> uint64_t {
@@ -261,8 +262,8 @@ void answer_within(const std::shared_ptr<const Model>& model, uint64_t bytes) {
   });
 }
 
-// Inputs that loaded lately. Most of a corpus are files that are refused, each with a sentence of its own, and what is
-// made of those is refused as well: so these are taken in their places.
+// The last inputs that loaded. Most files of a corpus are refused, because each reaches a different error, and mutants
+// of a refused file are refused too. So the mutator replaces most refused files by one of these inputs.
 constexpr size_t most_loaded = 256;
 std::vector<std::string>& loaded_inputs() {
   static std::vector<std::string> inputs;

@@ -16,13 +16,13 @@ namespace {
 
 using namespace linformer::convert;
 
-// An opcode and the bytes of its argument, with their length where the opcode has one.
+// An opcode of a pickle with its argument.
 struct Instruction {
   uint8_t opcode;
-  std::string argument;  // without the length
+  std::string argument;  // The length that precedes some arguments is left out.
 };
 
-// Bytes of the length before the argument; 0: none.
+// Returns how many bytes encode the length before the argument; 0 if the opcode has no length.
 size_t length_bytes(uint8_t opcode) {
   switch (opcode) {
     case op_short_binstring:
@@ -64,7 +64,8 @@ size_t fixed_bytes(uint8_t opcode) {
   }
 }
 
-// Takes instructions off `bytes`, up to and with `pickles` stops; what can't be one becomes an instruction of a byte.
+// Reads instructions from `bytes` up to and including the STOP of pickle number `pickles`, and removes them from
+// `bytes`. A byte that isn't an opcode becomes an instruction without an argument.
 std::vector<Instruction> read_instructions(std::string_view* bytes, size_t pickles) {
   std::vector<Instruction> program;
   const auto take = [&](size_t count) {
@@ -152,7 +153,7 @@ void alter_argument(Instruction* instruction, const std::vector<Instruction>& pr
     instruction->argument = random.of(globals);
   } else if (length_bytes(instruction->opcode) > 0) {
     if (random.one_in(3)) {
-      for (size_t i = 0; i < program.size(); ++i) {  // another text, as a tensor or a setting may have it
+      for (size_t i = 0; i < program.size(); ++i) {  // Takes another string of the pickle, such as a tensor's name.
         const Instruction& text = random.of(program);
         if (length_bytes(text.opcode) == 0) continue;
         instruction->argument = text.argument;
@@ -174,7 +175,7 @@ void alter(std::vector<Instruction>* program, Random& random) {
     case 0:
       program->erase(place, place + static_cast<std::ptrdiff_t>(count));
       return;
-    case 1: {  // a piece again, here or elsewhere
+    case 1: {  // Repeats a piece, here or at another place.
       const std::vector<Instruction> piece(place, place + static_cast<std::ptrdiff_t>(count));
       const size_t times = random.one_in(4) ? random.below(60) + 1 : 1;
       const size_t to = random.one_in(2) ? at : random.below(program->size());

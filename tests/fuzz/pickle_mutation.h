@@ -1,4 +1,4 @@
-// Alterations of pickles, opcode by opcode, and of the archives that hold them.
+// Alters pickles opcode by opcode, and the zip archives that contain them.
 #pragma once
 
 #include <string>
@@ -7,11 +7,12 @@
 
 namespace linformer_fuzz {
 
-// Opcodes with their arguments dropped, repeated, moved and changed. What follows `pickles` pickles stays as it is.
+// Removes, repeats, moves and changes opcodes and their arguments in the first `pickles` pickles of `bytes`. Bytes
+// after these pickles stay unchanged.
 std::string altered_pickle(const std::string& bytes, size_t pickles, Random& random);
 
-// A PyTorch zip archive with an altered pickle or storage; sizes and checksums are right.
-// Something else where the bytes are no such archive: the caller goes on with bytes. Empty then.
+// Alters a pickle, a storage or a name in a PyTorch zip archive, and writes valid sizes and checksums. Returns an empty
+// string if `archive` isn't a zip archive or the result would be longer than `most` bytes.
 std::string altered_torch_zip(const std::string& archive, size_t most, Random& random);
 
 }  // namespace linformer_fuzz

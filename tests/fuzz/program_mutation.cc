@@ -7,7 +7,7 @@
 namespace linformer_fuzz {
 namespace {
 
-// Commands, options and values, each before a bar; the last is empty.
+// Commands, options and values, each of which ends with a bar.
 constexpr std::string_view words =
     "classify|encode|embed|fill-mask|tag|answer|rerank|search|perplexity|tokenize|inspect|spectrum|"
     "words.lnfr|vectors.lnfr|full.lnfr|answers.lnfr|"
@@ -29,7 +29,7 @@ constexpr std::string_view words =
     "--tensors|--verify|--memory|--plan|--apart|--rank|--share|--csv|--svg|--html|"
     "0|1|2|3|12|4096|65536|16777216|-1|1e9|--help|--version|good bad film|[MASK]|a [MASK] film|";
 
-// One of them.
+// Returns one of the words.
 std::string word(Random& random) {
   const size_t begin = words.rfind('|', random.below(words.size()));
   const size_t first = begin == words.npos ? 0 : begin + 1;
@@ -76,7 +76,7 @@ std::string altered_arguments(const std::string& text, Random& random) {
 
 std::string altered_records(const std::string& text, size_t most, Random& random) {
   std::string changed = text;
-  if (random.one_in(4) && !text.empty()) {  // a piece again, with what separates it
+  if (random.one_in(4) && !text.empty()) {  // Repeats a piece, which may contain separators of records.
     const size_t begin = random.below(text.size());
     const std::string piece = text.substr(begin, random.below(60) + 1);
     for (size_t i = random.below(40); i > 0 && changed.size() + piece.size() < most; --i) changed.insert(begin, piece);

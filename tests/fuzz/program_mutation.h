@@ -1,4 +1,4 @@
-// Alterations of command lines and of records.
+// Alters command lines and files of records.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace linformer_fuzz {
 
-// `text` has an argument in each line.
+// Alters a command line. Each line of `text` is an argument.
 std::string altered_arguments(const std::string& text, Random& random);
 
-// At most `most` long.
+// Alters a file of records. The result has at most `most` bytes.
 std::string altered_records(const std::string& text, size_t most, Random& random);
 
 }  // namespace linformer_fuzz

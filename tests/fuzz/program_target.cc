@@ -1,9 +1,9 @@
-// A command line of `linformer` with its files: records, ids, vectors, other models.
+// Runs a command line of `linformer` with its files: records, ids, vectors and other models.
 //
-// The parts of an input: "args" has an argument in each line, "stdin" is the program's standard input, others are
-// files beside which it runs. Its models are there too: words.lnfr, vectors.lnfr, full.lnfr and answers.lnfr
-// (tests/cli).
-// The program may write into its own folder alone: arguments have no slashes.
+// Each line of the input's part "args" is an argument. The part "stdin" is the program's standard input. The other
+// parts are files in the folder in which the program runs. The folder also has four models: words.lnfr, vectors.lnfr,
+// full.lnfr and answers.lnfr (write_models()). Slashes are removed from the arguments, so that the program reads and
+// writes in this folder only.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -34,8 +34,8 @@ constexpr const char *arguments_part = "args", *input_part = "stdin";
 constexpr std::array<std::string_view, 4> models = {"words.lnfr", "vectors.lnfr", "full.lnfr", "answers.lnfr"};
 constexpr size_t most_arguments = 40, most_argument_bytes = 4096;
 
-// Of all bytes of the command line and the files. A record of one byte is run by the model, and answered with all
-// labels of all heads; time is the sanitizers'.
+// These bounds are per byte of the command line and the files. They are large, because the model runs even for a record
+// of one byte, all labels of all heads are printed, and the sanitizers make the program slow.
 constexpr Bounds program_bounds = {"run a command", {4e6, 300e6}, {4096, 3 << 20}, {8192, 64 << 10}};
 
 const InputFolder& folder() {
@@ -43,7 +43,7 @@ const InputFolder& folder() {
   return made;
 }
 
-// A file in memory that stands for one of the standard descriptors.
+// A file in memory that replaces standard input, output or error.
 class Stream {
  public:
   Stream() : descriptor_(::memfd_create("stream", MFD_CLOEXEC)) {}
@@ -103,7 +103,7 @@ void write_models() {
   linformer_test::write_sentiment_model(answers, folder().path(models[3]));
 }
 
-// A command may have replaced a model by its output.
+// Writes the models again if a command has replaced one of them by its output.
 void restore_models() {
   static std::array<struct stat, models.size()> known;
   static bool first = true;
@@ -119,7 +119,8 @@ void restore_models() {
   first = false;
 }
 
-// Without slashes, and with few threads: hundreds would only cost the fuzzer time.
+// Returns the arguments with slashes replaced and with at most 2 threads, because hundreds of threads would only take
+// time.
 std::vector<std::string> arguments_of(const Parts& parts) {
   std::vector<std::string> arguments;
   const std::string* part = find(parts, arguments_part);
@@ -170,7 +171,7 @@ int run(std::vector<std::string> arguments) {
 void check(int code) {
   const std::string said = streams().err.start();
   if (code < 0 || code > 2) violated("the exit status is %d", code);
-  if (code == 2 && said.empty()) violated("exit status 2 and not a word");
+  if (code == 2 && said.empty()) violated("exit status 2 without an error message");
   if (said.starts_with("linformer: unexpected: ")) violated("%s", said.c_str());
 }
 
@@ -180,7 +181,8 @@ extern "C" int LLVMFuzzerInitialize(int* count, char*** arguments) {
   start_accounting();
   restore_models();
   streams();
-  // The program's standard output and error are files in memory; libFuzzer keeps a copy of its own for itself.
+  // The target replaces standard output and error by files in memory. With this flag libFuzzer prints to its own copy
+  // of standard error.
   static std::string flag = "-close_fd_mask=3";
   static std::vector<char*> all(*arguments, *arguments + *count);
   all.insert(all.begin() + 1, flag.data());

@@ -1,4 +1,4 @@
-// Choices of a mutator, which follow from libFuzzer's seed.
+// Pseudo-random choices of a mutator, which depend on libFuzzer's seed only.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 #include <iterator>
 #include <string>
 
-// libFuzzer's own mutations, for parts of an input. Returns the new size, at most `most`.
+// Mutates the bytes with one of libFuzzer's own mutations. Returns the new size, which is at most `most`.
 extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t most);
 
 namespace linformer_fuzz {
@@ -15,13 +15,13 @@ namespace linformer_fuzz {
 class Random {
  public:
   explicit Random(unsigned seed) : state_(seed * 0x9E3779B97F4A7C15u + 1) {}
-  uint64_t next() {  // splitmix64
+  uint64_t next() {  // The splitmix64 generator.
     uint64_t z = state_ += 0x9E3779B97F4A7C15u;
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
     z = (z ^ z >> 27) * 0x94D049BB133111EBu;
     return z ^ z >> 31;
   }
-  // Below `count`, which is above 0.
+  // Returns a number from 0 to `count` - 1. `count` must be positive.
   size_t below(size_t count) { return static_cast<size_t>(next() % count); }
   bool one_in(size_t count) { return below(count) == 0; }
   template <class List>
@@ -33,7 +33,7 @@ class Random {
   uint64_t state_;
 };
 
-// A number that programs handle badly: small, a power of two, beside one, or an end of the range.
+// Returns a number that programs often handle badly: small, a power of two or next to it, or an end of the range.
 inline uint64_t awkward_number(Random& random) {
   switch (random.below(5)) {
     case 0:
@@ -49,15 +49,15 @@ inline uint64_t awkward_number(Random& random) {
   }
 }
 
-// `bytes` after one of libFuzzer's mutations; at most `most` long.
+// Alters `bytes` by one of libFuzzer's mutations, to at most `most` bytes.
 inline void mutate_bytes(std::string* bytes, size_t most) {
   const size_t size = std::min(bytes->size(), most);
   bytes->resize(std::min(most, size + 128));
   bytes->resize(LLVMFuzzerMutate(reinterpret_cast<uint8_t*>(bytes->data()), size, bytes->size()));
 }
 
-// What a mutator of libFuzzer gives back: `changed` in `out` and its size; 0, and nothing is written, where that is
-// empty or longer than `most`.
+// Copies `changed` to `out` and returns its size, as libFuzzer expects of a mutator. Returns 0 and writes nothing if
+// `changed` is empty or longer than `most`.
 inline size_t store(const std::string& changed, uint8_t* out, size_t most) {
   if (changed.size() > most) return 0;
   std::copy(changed.begin(), changed.end(), out);

@@ -1,14 +1,14 @@
 #!/bin/bash
-# Builds the fuzz targets and runs them: HOURS of a core in all, shared evenly, one after the other.
+# Builds the fuzz targets and runs them one after another. HOURS is their time in all, and each gets an equal share.
 #   bash tests/fuzz/run.sh HOURS [TARGET...]     targets: model, checkpoint, tokenizer, program; default: all
 #   FUZZ_SEED=1 bash tests/fuzz/run.sh ...       the same random numbers each time
-#   FUZZ_TIMEOUT=600 bash tests/fuzz/run.sh ...  seconds that one input may take, by default 60; more where the machine
-#                                                is busy with other work, since libFuzzer measures the time of day
-#   FUZZ_AT_ONCE=2 bash tests/fuzz/run.sh ...    two targets run beside each other
+#   FUZZ_TIMEOUT=600 bash tests/fuzz/run.sh ...  seconds that one input may take, by default 60. A busy machine needs
+#                                                more, because libFuzzer measures elapsed time, not processor time
+#   FUZZ_AT_ONCE=2 bash tests/fuzz/run.sh ...    runs two targets at the same time
 # HOURS may be a fraction: 0.033 gives each of four targets half a minute.
-# A target begins with what fuzz_seeds makes and with corpus/TARGET; what it finds goes to build/fuzz/corpus and
-# is made smaller when it ends. A crash stops that target, and its input is kept in build/fuzz/crashes.
-# The exit code is 1 where any target crashed. A table of what was done is printed at the end. JOBS: of the build.
+# A target starts with the inputs of fuzz_seeds and of corpus/TARGET. New inputs go to build/fuzz/corpus, which is
+# reduced when the target ends. A crash stops its target only, and its input is kept in build/fuzz/crashes.
+# A table of the results is printed at the end. The exit code is 1 if a target crashed. JOBS sets the jobs of the build.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -22,7 +22,7 @@ targets=("$@")
 if [ ${#targets[@]} -eq 0 ]; then targets=(model checkpoint tokenizer program); fi
 seconds=$(awk -v hours="$hours" -v count=${#targets[@]} 'BEGIN { s = int(hours * 3600 / count); print s < 1 ? 1 : s }')
 
-# The longest input, which is what a byte's cost is multiplied with.
+# The length of the longest input of each target, in bytes. It bounds how much one input may cost.
 declare -A longest=([model]=65536 [checkpoint]=131072 [tokenizer]=32768 [program]=4096)
 for target in "${targets[@]}"; do
   if [ -z "${longest[$target]-}" ]; then
@@ -38,18 +38,18 @@ build=build/fuzz
 cmake --preset fuzz >/dev/null
 cmake --build --preset fuzz --parallel "${JOBS:-$(nproc)}" --target fuzz_seeds "${targets[@]/#/fuzz_}"
 
-# As in CMakePresets.json's asan-ubsan tests (tests/README.md says why).
+# The tests of the preset asan-ubsan have the same option. tests/README.md gives the reason.
 export ASAN_OPTIONS=intercept_tls_get_addr=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}
 
-# Inputs are written as files again and again: into memory where that is possible.
+# Targets write their inputs as files for every run, so the files lie in memory if possible.
 if [ -z "${TMPDIR-}" ] && [ -w /dev/shm ]; then export TMPDIR=/dev/shm; fi
-TMPDIR=$(mktemp -d)  # which a target that crashes leaves as it is
+TMPDIR=$(mktemp -d)  # The trap below also removes the files that a crashed target leaves.
 export TMPDIR
 trap 'rm -rf "$TMPDIR"' EXIT
 mkdir -p $build/crashes $build/logs
 $build/tests/fuzz/fuzz_seeds $build/seeds
 
-# fuzz TARGET: fills $build/logs/TARGET. What is not ours to choose stays libFuzzer's default.
+# fuzz TARGET: runs the target and writes its output to $build/logs/TARGET.
 fuzz() {
   local target=$1 program=$build/tests/fuzz/fuzz_$1 log=$build/logs/$1 found=$build/corpus/$1
   local inputs=("$found" "$build/seeds/$target")
@@ -59,7 +59,7 @@ fuzz() {
     -artifact_prefix="$build/crashes/$target-" -print_final_stats=1 "${inputs[@]}" >"$log" 2>&1
 }
 
-# shrink TARGET: keeps the inputs that the corpus needs for what it covers.
+# shrink TARGET: removes the inputs of the corpus without which it covers the same code.
 shrink() {
   local target=$1 found=$build/corpus/$1
   if [ "$(ls "$found" | wc -l)" -lt 2 ]; then return; fi
@@ -74,7 +74,8 @@ shrink() {
   fi
 }
 
-# run TARGET: what it says beside the log is $build/logs/TARGET-tenths, and -failed where it found something.
+# run TARGET: fuzzes the target, and writes its minutes times ten to $build/logs/TARGET-tenths. If the target crashed,
+# the file $build/logs/TARGET-failed is created.
 run() {
   local target=$1 begin=$SECONDS
   echo "== $target: $seconds s"
@@ -84,7 +85,7 @@ run() {
     grep -aE '^(VIOLATED|SUMMARY|==[0-9]+==ERROR)|runtime error' "$build/logs/$target" || tail -5 "$build/logs/$target"
   fi
   echo $(((SECONDS - begin + 5) / 6)) >"$build/logs/$target-tenths"
-  # A short run adds little; merging would take longer than it.
+  # After a short run the corpus isn't reduced, because that would take longer than the run.
   if [ "$seconds" -ge 300 ]; then shrink "$target"; fi
 }
 

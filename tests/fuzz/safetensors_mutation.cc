@@ -22,7 +22,8 @@ uint64_t element_bytes(const std::string& type) {
   return 1;
 }
 
-// Offsets that fit the types and shapes, one tensor behind the other, and as many bytes of data.
+// Returns a file in which the tensors lie one after another, with offsets and data as their dtypes and shapes require.
+// Returns an empty string if the file would have more than `most` bytes of tensors.
 std::string laid_out(Json header, std::string data, size_t most) {
   uint64_t end = 0;
   for (auto& [name, tensor] : header.items()) {
@@ -39,7 +40,7 @@ std::string laid_out(Json header, std::string data, size_t most) {
     if (end > most) return {};
     tensor["data_offsets"] = {begin, end};
   }
-  // Values like those that are there.
+  // Missing data are filled by repeating the data that exist.
   const std::string pattern = data.empty() ? std::string(4, '\0') : data;
   while (data.size() < end) data += pattern.substr(0, std::min<size_t>(pattern.size(), end - data.size()));
   data.resize(end);

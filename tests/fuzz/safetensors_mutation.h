@@ -1,4 +1,4 @@
-// Alterations of safetensors files whose header stays JSON and whose length stays right.
+// Alters safetensors files. The length of the header stays valid, and the header usually stays JSON.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace linformer_fuzz {
 
-// Empty where the bytes are no such file, or the result would be longer than `most`.
+// Returns an altered file. The result is empty if `file` is too short for its header or the altered file would be
+// longer than `most` bytes.
 std::string altered_safetensors(const std::string& file, size_t most, Random& random);
 
 }  // namespace linformer_fuzz

@@ -1,5 +1,5 @@
-// Writes what the targets begin with: fuzz_seeds FOLDER makes FOLDER/TARGET/NAME from the checkpoints and tokenizers of
-// tests/data and from the tests' made-up models, hostile ones among them.
+// Writes the targets' first inputs. `fuzz_seeds FOLDER` writes the files FOLDER/TARGET/NAME, which come from the
+// checkpoints and tokenizers of tests/data and from the made-up models of the tests, including hostile ones.
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -27,7 +27,7 @@ using namespace linformer;
 using namespace linformer_fuzz;
 using namespace linformer_test;
 
-constexpr uint64_t most_bytes = 90000;  // larger checkpoints are too slow to begin with
+constexpr uint64_t most_bytes = 90000;  // Larger checkpoints are left out, because they make the fuzzer slow.
 
 std::string content_of(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -85,8 +85,8 @@ void write_models(const Writer& writer) {
   }
 }
 
-// Golden checkpoints of the encoders that people have, converted with a tokenizer, so that strings go in and each
-// head's answers come out.
+// Writes golden checkpoints of common encoders, converted with a tokenizer, so that the models read texts and every
+// head gives answers.
 void write_families(const Writer& writer, const fs::path& folder) {
   for (const char* family : {"hugging-face", "modernbert", "rotary-bert"}) {
     for (const auto& entry : fs::directory_iterator(LINFORMER_SOURCE_DIR "/tests/data/golden/" + std::string(family))) {
@@ -112,7 +112,7 @@ void write_families(const Writer& writer, const fs::path& folder) {
   }
 }
 
-// A checkpoint of tests/data/golden and its configuration.
+// Writes each small checkpoint of tests/data/golden with its configuration.
 void write_goldens(const Writer& writer) {
   for (const auto& entry : fs::recursive_directory_iterator(LINFORMER_SOURCE_DIR "/tests/data/golden")) {
     const fs::path& path = entry.path();
@@ -130,8 +130,8 @@ std::string tokenizer_of(const std::string& folder, const std::string& name) {
   return content_of(fs::path(LINFORMER_SOURCE_DIR "/tests/data/tokenizers") / folder / name);
 }
 
-// Few bytes that ask for much: settings that hold one list many times in each of its places, and names that are joined
-// from long ones again and again.
+// Writes small checkpoints that need much memory or time: settings with lists that contain one list many times, at
+// several levels, and names that are joined from long names again and again.
 void write_hostile_pickles(const Writer& writer) {
   TinyFairseq tiny;
   const std::string archive = torch_zip(tiny.tensors(), tiny.settings());
@@ -281,7 +281,7 @@ void write_commands(const Writer& writer) {
                         R"({"question":"a a a a a a a a a a a a","context":"good","answers":3})"
                         "\n"}};
   const Parts queries = {{"in.jsonl", objects[0].content}, {"q.txt", "film\n\nthe plot\n"}};
-  // A vector for each line of in.txt.
+  // A NumPy file with one vector for each line of in.txt.
   std::string rows = npy.substr(0, 10) + "{'descr': '<f4', 'fortran_order': False, 'shape': (4, 16), }";
   rows.resize(127, ' ');
   rows += '\n' + std::string(size_t{4} * 16 * 4, '\x3f');

@@ -1,7 +1,7 @@
-// Files of a tokenizer are loaded; a text is encoded with them in several ways, and decoded.
+// Loads the files of a tokenizer, encodes a text in several ways and decodes the ids.
 //
-// The parts of an input are the files of a folder; the part "text" is what is encoded, its first line with the rest
-// as a pair.
+// The parts of an input are the tokenizer's files, except for the part "text", which is the text. It is encoded as a
+// whole, and as a pair of its first line and the rest.
 #include <algorithm>
 #include <cstring>
 #include <optional>
@@ -23,13 +23,14 @@ namespace {
 
 constexpr const char* text_part = "text";
 
-// What converter/readers/budget.h says of structure, which all of these bytes are; time is the sanitizers'.
+// The multiples are those of converter/readers/budget.h for structure, because all bytes of these files are structure.
+// The bounds of time allow for the cost of the sanitizers.
 constexpr Bounds files_bounds = {"load tokenizer files", {10e3, 100e6}, {128, 1.5 * (1 << 20)}, {}};
 constexpr Bounds create_bounds = {"create a tokenizer", {5e3, 50e6}, {64, 256 << 10}, {}};
-// Of the text's bytes. A normalizer may make a text 64 times as long, and a unigram tokenizer looks at 1,024 bytes
-// behind each; the cache of words has 512 KiB.
+// This bound is per byte of the text. A normalizer may make a text 64 times as long, a unigram tokenizer reads up to
+// 1,024 bytes after each byte, and the cache of words takes 512 KiB.
 constexpr Bounds encode_bounds = {"encode", {50e3, 100e6}, {4096, 1 << 20}, {1024, 4 << 10}};
-// Of the bytes that the longest token has for each of the ids.
+// This bound is per byte of spelled().
 constexpr Bounds decode_bounds = {"decode", {5e3, 50e6}, {16, 256 << 10}, {4, 1 << 10}};
 
 const InputFolder& folder() {
@@ -45,14 +46,14 @@ std::optional<convert::OwnedTokenizer> load(uint64_t bytes) {
     } catch (const convert::Error& error) {
       if (std::strlen(error.what()) < 20) violated("the error has no sentence: %s", error.what());
     } catch (const std::exception& error) {
-      violated("an exception that is none of ours: %s", error.what());
+      violated("an exception that is not convert::Error: %s", error.what());
     }
     return 0;
   });
   return tokenizer;
 }
 
-// The bytes that the tokens stand for.
+// Returns an upper limit of the bytes that the ids are decoded to: for each id the length of the longest token and 4.
 uint64_t spelled(const TokenizerDescription& description, std::span<const int32_t> ids) {
   uint64_t longest = 0, bytes = 0;
   for (size_t i = 0; i + 1 < description.token_offsets.size(); ++i) {
@@ -71,12 +72,14 @@ void decode(const Tokenizer& tokenizer, const TokenizerDescription& description,
   });
 }
 
-// Without the tokens' names, each of which may be as long as a file wants.
+// Returns the bytes of an encoding's lists. The tokens' strings aren't counted, because a file may make them of any
+// length.
 uint64_t output_bytes(const Encoding& encoding) {
   return encoding.ids().size() * (sizeof(int32_t) + sizeof(Offset) + 3);
 }
 
-// Offsets lie in the text, in order; what was made has one length.
+// Checks that all lists of the encoding have one length, that it has at most `most` tokens (if `most` isn't 0), that
+// each offset lies in its text and that no id is negative.
 void check(const Encoding& encoding, size_t text, size_t pair, int64_t most) {
   const size_t count = encoding.ids().size();
   if (encoding.offsets().size() != count || encoding.special_mask().size() != count ||
@@ -96,7 +99,7 @@ void check(const Encoding& encoding, size_t text, size_t pair, int64_t most) {
 void encode(const Tokenizer& tokenizer, const TokenizerDescription& description, const std::string& all) {
   const size_t line = std::min(all.find('\n'), all.size());
   const std::string first = all.substr(0, line), second = line < all.size() ? all.substr(line + 1) : "";
-  constexpr uint64_t template_bytes = 64;  // a template has at most so many tokens
+  constexpr uint64_t template_bytes = 64;  // The largest number of special tokens that a template adds.
   EncodeOptions whole, cut, plain;
   whole.token_strings = true;
   cut.max_length = 8;
@@ -161,7 +164,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 
 namespace {
 
-// Lines of a vocabulary or of merges come, go and change places.
+// Repeats, removes, swaps or alters lines of a vocabulary or of merges.
 std::string altered_lines(const std::string& text, size_t most, Random& random) {
   std::vector<std::string> lines;
   for (size_t begin = 0; begin <= text.size();) {
@@ -196,7 +199,7 @@ std::string altered_lines(const std::string& text, size_t most, Random& random) 
 
 std::string altered_text(const std::string& text, size_t most, Random& random) {
   std::string changed = text;
-  if (random.one_in(6) && !text.empty()) {  // a piece again and again
+  if (random.one_in(6) && !text.empty()) {  // Repeats a piece many times.
     const size_t begin = random.below(text.size());
     const std::string piece = text.substr(begin, random.below(12) + 1);
     for (size_t i = random.below(400); i > 0 && changed.size() + piece.size() < most; --i) changed.insert(begin, piece);

@@ -1,5 +1,5 @@
-// How often run() allocates, by replacing the C allocator of this program: never on the native provider, a known
-// small number of times on the others (runtime/gemm/README.md states it).
+// Counts the allocations of run() by replacing the C allocator of this program. The native provider never allocates,
+// and the other providers allocate at most a small number of times, which runtime/gemm/README.md states.
 #include "support/allocations.h"
 
 #include <doctest/doctest.h>
@@ -11,7 +11,7 @@ namespace linformer_test::allocations_test {
 
 using namespace linformer;
 
-TEST_CASE("allocations of run()") {
+TEST_CASE("run() allocates at most as often as README.md states") {
   if (!counting_works()) {
     linformer_test::skip("this build's allocator can't be replaced");
     return;
@@ -34,7 +34,7 @@ TEST_CASE("allocations of run()") {
       c.fill(0.f);
       const GemmArgs args = problem.args(c.data());
       const int token = provider->enter_thread();
-      REQUIRE(provider->run(id, args, scratch.data()).ok());  // what the first call sets up for good
+      REQUIRE(provider->run(id, args, scratch.data()).ok());  // The first call allocates what later calls use again.
       start_counting();
       bool ok = true;
       for (int64_t i = 0; i < calls; ++i) ok = provider->run(id, args, scratch.data()).ok() && ok;
@@ -44,14 +44,16 @@ TEST_CASE("allocations of run()") {
       std::printf("%s, layout %d: %.1f allocations and %.0f bytes a call\n", name_of(kind), static_cast<int>(layout),
                   static_cast<double>(counted.calls) / calls, static_cast<double>(counted.bytes) / calls);
       if (kind == BackendKind::native) CHECK(counted.calls == 0);
-      // One primitive for 64 dense rows, or five with others' strides; each builds its argument map anew.
+      // A call executes one primitive for dense rows and up to five for rows with other strides. Each execution builds
+      // a map of its arguments.
       if (kind == BackendKind::onednn) CHECK(counted.calls <= 5 * 16 * calls);
       if (kind == BackendKind::openblas) CHECK(counted.calls <= calls);
     }
   }
 }
 
-// sgemm packs into a buffer of its own, generated code doesn't: a product that fell back to sgemm shows here.
+// oneDNN's sgemm allocates a buffer for packing, and its generated code doesn't. So the counter shows if a product fell
+// back to sgemm.
 TEST_CASE("oneDNN multiplies 16-bit weights by generated code" * doctest::test_suite("onednn")) {
   if (!counting_works()) {
     linformer_test::skip("this build's allocator can't be replaced");
@@ -64,7 +66,7 @@ TEST_CASE("oneDNN multiplies 16-bit weights by generated code" * doctest::test_s
   }
   const GemmProvider& provider = *made.value();
   Random random(2);
-  for (const int64_t n : {int64_t{64}, int64_t{320}}) {  // in one chunk of columns and in several
+  for (const int64_t n : {int64_t{64}, int64_t{320}}) {  // One chunk of columns, and several.
     GemmDesc desc;
     desc.max_m = 32;
     desc.n = n;

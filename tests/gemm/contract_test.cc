@@ -22,14 +22,14 @@ bool is_built(BackendKind kind) {
 
 }  // namespace
 
-// Its library is opened here; other tests leave out what can't be made.
-TEST_CASE("the library says which backends it was built with") {
+// This test fails if the library of a backend can't be opened. Other tests skip providers that can't be created.
+TEST_CASE("has_backend() returns which backends were built") {
   for (const BackendKind kind : {BackendKind::native, BackendKind::onednn, BackendKind::openblas}) {
     CHECK(has_backend(kind) == is_built(kind));
   }
 }
 
-TEST_CASE("a provider that is built can be made, and one that is not is an error that names the option") {
+TEST_CASE("a built provider can be created, and the error for another one names the build option") {
   for (BackendKind kind : {BackendKind::native, BackendKind::onednn, BackendKind::openblas}) {
     auto provider = make_gemm_provider(kind, *kernels_for(Isa::automatic));
     CAPTURE(std::string(provider.status().message()));
@@ -46,7 +46,7 @@ TEST_CASE("a provider that is built can be made, and one that is not is an error
         Code::invalid_argument);
 }
 
-TEST_CASE("add refuses what no provider can do and finds equal descriptions again") {
+TEST_CASE("add() refuses unsupported descriptions, and returns the same id for equal descriptions") {
   for (BackendKind kind : all_providers()) {
     CAPTURE(std::string(name_of(kind)));
     auto provider = std::move(make_gemm_provider(kind, *kernels_for(Isa::automatic)).value());
@@ -83,7 +83,7 @@ TEST_CASE("add refuses what no provider can do and finds equal descriptions agai
     bad.out = ElementType::bf16;
     CHECK(check_gemm(bad).code() == Code::unsupported);
     bad = good;
-    bad.left = ElementType::bf16;  // of an activation: E alone is widened, on its way to rows
+    bad.left = ElementType::bf16;  // In products in f32 only E may be in low precision.
     CHECK(check_gemm(bad).code() == Code::unsupported);
     bad = good;
     bad.layout = RightLayout::row_major;
@@ -92,7 +92,7 @@ TEST_CASE("add refuses what no provider can do and finds equal descriptions agai
   }
 }
 
-TEST_CASE("run refuses sizes and epilogues that were not declared and leaves C alone") {
+TEST_CASE("run() refuses undeclared sizes and epilogues and leaves C unchanged") {
   Random random(1);
   for (BackendKind kind : all_providers()) {
     CAPTURE(std::string(name_of(kind)));
@@ -116,7 +116,7 @@ TEST_CASE("run refuses sizes and epilogues that were not declared and leaves C a
     CHECK(refused([](GemmArgs& args) { args.b.k = args.a.cols = 9; }));
     CHECK(refused([&](GemmArgs& args) { args.epilogue.bias = problem.bias.data(); }));
     CHECK(refused([](GemmArgs& args) { args.epilogue.residual = args.c.floats(); }));
-    // Matrices that do not fit together, or are not what was declared.
+    // The matrices' shapes don't match each other, or differ from the declared ones.
     CHECK(refused([](GemmArgs& args) { args.a.rows = 7; }));
     CHECK(refused([](GemmArgs& args) { args.b.n = 19; }));
     CHECK(refused([](GemmArgs& args) { args.b.k = 9; }));

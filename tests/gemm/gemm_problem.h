@@ -1,4 +1,4 @@
-// One GEMM: a declaration, random operands in guarded memory, and the answer in double.
+// A GEMM problem: its declaration, random operands in guarded memory, and its result in double precision.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace linformer_test {
 
-// The providers that this build has.
+// Returns the providers that can be created in this build.
 inline std::vector<linformer::BackendKind> all_providers() {
   std::vector<linformer::BackendKind> kinds;
   for (linformer::BackendKind kind :
@@ -19,7 +19,7 @@ inline std::vector<linformer::BackendKind> all_providers() {
   return kinds;
 }
 
-// Any layout, type and epilogue.
+// Returns a declaration with a random layout, type and epilogue.
 inline linformer::GemmDesc random_desc(Random& random, int64_t max_m, int64_t n, int64_t k) {
   using namespace linformer;
   GemmDesc desc;
@@ -48,7 +48,7 @@ struct GemmProblem {
   GuardedArray<char> b;
   std::vector<double> b_values;  // [K, N]
 
-  // m, n, k are this call's sizes, within desc_'s.
+  // m_, n_ and k_ are the sizes of the call. They are at most those of desc_.
   GemmProblem(Random& random, const linformer::GemmDesc& desc_, int64_t m_, int64_t n_, int64_t k_)
       : desc(desc_),
         m(m_),
@@ -70,7 +70,7 @@ struct GemmProblem {
     fill_random(random, bias.data(), n);
     fill_random(random, row_bias.data(), m);
     fill_random(random, residual.data(), residual.size());
-    c_before.fill(quiet_nan);  // C is read only where it is asked for
+    c_before.fill(quiet_nan);  // C may be read only to accumulate or as residual.
     if (desc.accumulate || (desc.residual && residual_is_c)) fill_random(random, c_before.data(), c_before.size());
     fill_right(random);
   }
@@ -89,7 +89,7 @@ struct GemmProblem {
     return gemm;
   }
 
-  // As the GEMMs of a session mostly are: no gaps between rows, and the residual is C.
+  // Removes the gaps between rows and makes C the residual, as in most GEMMs of a session.
   void make_dense() {
     a_ld = k;
     c_ld = n;
@@ -99,7 +99,7 @@ struct GemmProblem {
     }
   }
 
-  // In double, and what rounding may add to it.
+  // Returns C[i, j] in double precision. *slack gets the largest rounding error that a float result may have.
   double reference(int64_t i, int64_t j, double* slack) const {
     double sum = 0, magnitude = 0;
     for (int64_t kk = 0; kk < k; ++kk) {
@@ -130,7 +130,8 @@ struct GemmProblem {
 
   void fill_right(Random& random) {
     std::uniform_real_distribution<float> values(-1.f, 1.f);
-    // Padding of panel16 is zero by contract; gaps between plain rows are nobody's business.
+    // The padding of panel16 must be zero by contract. The gaps between rows of the other layouts are filled with NaN,
+    // because they must not be read.
     const bool padded = desc.layout == linformer::RightLayout::panel16;
     std::memset(b.data(), padded ? 0 : 0xff, static_cast<size_t>(b.size()));
     for (int64_t i = 0; i < k; ++i) {
@@ -150,7 +151,7 @@ struct GemmProblem {
   }
 };
 
-// Scratch exactly as long as the provider asked for.
+// Scratch memory of exactly the size that the provider requires.
 class Scratch {
  public:
   explicit Scratch(const linformer::GemmProvider& provider)

@@ -47,7 +47,7 @@ void check_gemm_result(const GemmProvider& provider, int id, const GemmProblem& 
 
 }  // namespace
 
-TEST_CASE("every provider multiplies like double arithmetic: all layouts, types and epilogues") {
+TEST_CASE("every provider agrees with double arithmetic in all layouts, types and epilogues") {
   for (BackendKind kind : all_providers()) {
     for (const Kernels* kernels : all_kernels()) {
       CAPTURE(std::string(name_of(kind)));
@@ -78,7 +78,7 @@ TEST_CASE("every provider multiplies like double arithmetic: all layouts, types 
   }
 }
 
-TEST_CASE("the sizes of an encoder") {
+TEST_CASE("every provider agrees with double arithmetic at the sizes of an encoder") {
   const int64_t sizes[][3] = {{128, 192, 768}, {70, 3072, 96}, {33, 64, 128}, {64, 128, 64}, {128, 96, 1000}};
   for (BackendKind kind : all_providers()) {
     CAPTURE(std::string(name_of(kind)));
@@ -104,7 +104,7 @@ TEST_CASE("the sizes of an encoder") {
   }
 }
 
-TEST_CASE("16-bit weights of many rows: a provider that widens a few columns at a time") {
+TEST_CASE("16-bit weights with many rows give the right products when they are widened in chunks") {
   for (BackendKind kind : all_providers()) {
     CAPTURE(std::string(name_of(kind)));
     Random random(10);
@@ -127,7 +127,7 @@ TEST_CASE("16-bit weights of many rows: a provider that widens a few columns at 
   }
 }
 
-TEST_CASE("any number of dense rows, with a bias and a residual that is C") {
+TEST_CASE("products of any number of dense rows with a bias and C as the residual are right") {
   for (BackendKind kind : all_providers()) {
     CAPTURE(std::string(name_of(kind)));
     Random random(11);
@@ -154,7 +154,7 @@ TEST_CASE("any number of dense rows, with a bias and a residual that is C") {
   }
 }
 
-TEST_CASE("native: a row's bits don't depend on the rows and columns beside it, for every layout") {
+TEST_CASE("with the native provider a row's bits don't depend on the other rows and columns, in every layout") {
   for (const Kernels* kernels : all_kernels()) {
     CAPTURE(std::string(name_of(kernels->isa)));
     Random random(9);

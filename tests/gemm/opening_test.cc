@@ -1,4 +1,4 @@
-// Libraries of backends are opened when they are asked for.
+// Tests that a backend's library is opened when the backend is first requested.
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 
@@ -16,7 +16,7 @@ using namespace linformer;
 
 namespace {
 
-// The error of opening `files` as OpenBLAS.
+// Opens the first of these files that exists as OpenBLAS. Checks that the error has this code, and returns its message.
 std::string refused(const char* first, const char* second, Code code) {
   const LibraryNames names = {"OpenBLAS", "libopenblas0-openmp", {first, second}};
   OpenblasLibrary library;
@@ -33,7 +33,7 @@ bool is_loaded(const char* file) { return dlopen(file, RTLD_NOW | RTLD_NOLOAD) !
 
 }  // namespace
 
-TEST_CASE("a process that asks for native alone has no OpenBLAS; many threads that ask for it open it once") {
+TEST_CASE("the native provider doesn't load OpenBLAS, and many threads that request it load it once") {
   const Kernels& kernels = *kernels_for(Isa::automatic);
   CHECK(make_gemm_provider(BackendKind::native, kernels).ok());
   REQUIRE(!is_loaded("libopenblas.so.0"));
@@ -50,7 +50,7 @@ TEST_CASE("a process that asks for native alone has no OpenBLAS; many threads th
   CHECK(make_gemm_provider(BackendKind::openblas, kernels).ok());
 }
 
-TEST_CASE("a library that is not there, or is another one, is an error that says what to install") {
+TEST_CASE("the error for a missing or unsuitable library names the package to install") {
   CHECK(refused("./no-such-blas.so.0", "libno-such-blas.so.0", Code::io_error).find("libno-such-blas.so.0") !=
         std::string::npos);
   CHECK(refused(nullptr, nullptr, Code::io_error) != "");
@@ -61,7 +61,7 @@ TEST_CASE("a library that is not there, or is another one, is an error that says
   }
 }
 
-TEST_CASE("the second file is opened where the first is not there") {
+TEST_CASE("the second file is opened if the first doesn't exist") {
   const LibraryNames names = {"OpenBLAS", "libopenblas0-openmp", {"./no-such-blas.so.0", openblas_names().files[0]}};
   OpenblasLibrary library;
   const Status status = open_openblas(names, &library);
@@ -70,13 +70,13 @@ TEST_CASE("the second file is opened where the first is not there") {
   CHECK((library.sgemm != nullptr));
 }
 
-TEST_CASE("the version of OpenBLAS is that of the library which is open") {
+TEST_CASE("the version of OpenBLAS is that of the opened library") {
   const Result<Version> version = opened_backend_version(BackendKind::openblas);
   REQUIRE(version.ok());
   void* const handle = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_NOLOAD);
   REQUIRE(handle != nullptr);
   const auto config = reinterpret_cast<const char* (*)()>(dlsym(handle, "openblas_get_config"));
-  REQUIRE((config != nullptr));  // doctest can't print a function
+  REQUIRE((config != nullptr));  // The parentheses are needed because doctest can't print a function.
   const std::string expected = "OpenBLAS " + std::to_string(version->major) + "." + std::to_string(version->minor) +
                                "." + std::to_string(version->patch);
   CAPTURE(std::string(config()));

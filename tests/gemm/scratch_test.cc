@@ -1,4 +1,4 @@
-// What plan() is told of scratch before a provider exists, and in builds that lack it.
+// Tests the scratch sizes that plan() uses without creating a provider, also of providers that this build lacks.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ GemmDesc described(int64_t m, int64_t n, int64_t k, RightLayout layout, ElementT
 
 }  // namespace
 
-TEST_CASE("scratch_bytes is the largest planned figure, or for oneDNN at least that") {
+TEST_CASE("scratch_bytes() is the largest planned size, and for oneDNN at least that") {
   for (BackendKind kind : all_providers()) {
     CAPTURE(std::string(name_of(kind)));
     Random random(1);
@@ -50,7 +50,7 @@ TEST_CASE("scratch_bytes is the largest planned figure, or for oneDNN at least t
   }
 }
 
-TEST_CASE("planned scratch as README.md gives it") {
+TEST_CASE("the planned scratch follows the formulas of README.md") {
   const auto planned = [](BackendKind kind, const GemmDesc& desc) { return planned_scratch_bytes(kind, desc) / 4; };
   GemmDesc panels = described(128, 3072, 768, RightLayout::panel16);
   CHECK(planned(BackendKind::native, panels) == 0);
@@ -69,13 +69,13 @@ TEST_CASE("planned scratch as README.md gives it") {
   CHECK(planned(BackendKind::openblas, tied) == 256 * 768);
 }
 
-TEST_CASE("planned scratch saturates instead of wrapping") {
+TEST_CASE("the planned scratch saturates at UINT64_MAX instead of overflowing") {
   for (BackendKind kind : all_kinds) {
     CAPTURE(std::string(name_of(kind)));
     for (RightLayout layout : {RightLayout::panel16, RightLayout::row_major, RightLayout::transposed}) {
       for (ElementType type : {ElementType::f32, ElementType::bf16}) {
         uint64_t before = 0;
-        // Far beyond what check_gemm() lets pass, too.
+        // The sizes go far beyond those that check_gemm() accepts.
         for (int64_t size = 1; size <= int64_t{1} << 60; size *= 2) {
           GemmDesc desc = described(size, 4096, 4096, layout, type);
           desc.residual = true;

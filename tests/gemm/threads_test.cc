@@ -13,7 +13,7 @@ namespace linformer_test::threads_test {
 
 using namespace linformer;
 
-TEST_CASE("run() from several threads at once gives the bits of one thread") {
+TEST_CASE("run() in several threads at once gives the same bits as in one thread") {
   for (BackendKind kind : all_providers()) {
     CAPTURE(std::string(name_of(kind)));
     Random random(1);
@@ -53,13 +53,13 @@ TEST_CASE("run() from several threads at once gives the bits of one thread") {
   }
 }
 
-#ifndef _WIN32  // where no build has oneDNN with OpenMP
-TEST_CASE("enter_thread changes the OpenMP count of this thread alone, and leave_thread gives it back" *
+#ifndef _WIN32  // No build for Windows has oneDNN with OpenMP.
+TEST_CASE("enter_thread() changes the OpenMP count of this thread only, and leave_thread() restores it" *
           doctest::test_suite("onednn")) {
   using Get = int (*)();
   using Set = void (*)(int);
   const auto provider = make_gemm_provider(BackendKind::onednn, *kernels_for(Isa::automatic));
-  // What oneDNN brought with it.
+  // The OpenMP library that oneDNN has loaded.
   void* openmp = nullptr;
   for (const char* file : {"libgomp.so.1", "libomp.so.5", "libiomp5.so"}) {
     if (openmp == nullptr) openmp = dlopen(file, RTLD_NOW | RTLD_NOLOAD);
@@ -84,7 +84,7 @@ TEST_CASE("enter_thread changes the OpenMP count of this thread alone, and leave
   desc.max_m = desc.n = desc.k = 32;
   provider.value()->leave_thread(token);
   CHECK(get() == 3);
-  CHECK(provider.value()->add(desc).ok());  // building primitives puts the count back too
+  CHECK(provider.value()->add(desc).ok());  // Creating primitives also restores the count.
   CHECK(get() == 3);
 }
 #endif

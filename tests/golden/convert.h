@@ -1,4 +1,4 @@
-// Lets a test run the program linformer-convert, on POSIX systems and on Windows.
+// Runs the program linformer-convert on POSIX systems and on Windows.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace linformer_test {
 
-// A path as an argument of `run_converter`.
+// Returns the path in quotation marks, as an argument of run_converter().
 inline std::string in_quotes(const std::string& path) {
 #ifdef _WIN32
   return '"' + path + '"';
@@ -20,14 +20,14 @@ inline std::string in_quotes(const std::string& path) {
 #endif
 }
 
-// The exit code of the converter with these arguments. What it writes to stderr is in the file `errors` afterwards, and
-// its other output is thrown away.
+// Runs the converter with these arguments, and returns its exit code. Standard error goes to the file `errors`, and
+// standard output is discarded.
 inline int run_converter(const std::string& arguments, const std::string& errors) {
-  std::string program = LINFORMER_CONVERT;  // it begins with a space if there is no emulator
+  std::string program = LINFORMER_CONVERT;  // It begins with a space if there is no emulator.
 #ifdef _WIN32
   program.erase(0, program.find_first_not_of(' '));
-  std::replace(program.begin(), program.end(), '/', '\\');  // Windows' shell takes what follows a slash for an option
-  // That shell removes the first and the last quotation mark of a command.
+  std::replace(program.begin(), program.end(), '/', '\\');  // cmd.exe reads a slash as an option.
+  // The command is in additional quotation marks, because the shell removes the first and the last one.
   return std::system(('"' + in_quotes(program) + ' ' + arguments + " 2> " + in_quotes(errors) + " > NUL\"").c_str());
 #else
   const int status = std::system((program + ' ' + arguments + " 2> " + in_quotes(errors) + " > /dev/null").c_str());

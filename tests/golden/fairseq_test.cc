@@ -1,5 +1,5 @@
-// Every fairseq golden case, in every file format that it comes in, through the converter program and the runtime,
-// against the original implementation's float64 outputs: on each backend and each instruction set that is here.
+// Converts every fairseq golden case from each of its file formats, runs it on each backend and instruction set of this
+// machine, and compares the outputs with the original implementation's float64 outputs.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -23,7 +23,8 @@ namespace {
 using namespace linformer;
 using Arrays = std::map<std::string, NpyArray>;
 
-// Absolute, as the original implementations' own float32 differs from their float64 by up to a third of these.
+// Absolute tolerances. The float32 outputs of the original implementation differ from its float64 outputs by up to a
+// third of these.
 constexpr double mlm_tolerance = 1e-4, hidden_tolerance = 5e-5, class_tolerance = 1e-5;
 
 struct Worst {
@@ -36,7 +37,7 @@ double largest_difference(const std::vector<float>& ours, const std::vector<doub
   double worst = 0;
   for (size_t i = 0; i < ours.size(); ++i) {
     const double difference = std::abs(ours[i] - theirs[i]);
-    if (!(difference <= worst)) worst = difference;  // NaN counts as worst
+    if (!(difference <= worst)) worst = difference;  // The condition is also true for NaN.
   }
   return worst;
 }
@@ -112,7 +113,7 @@ void compare_run(const std::shared_ptr<const Model>& model, const Engine& engine
   }
 }
 
-// How many checkpoint files were compared.
+// Compares all cases in this folder. Returns the number of checkpoint files.
 int check_cases(const std::string& folder) {
   std::map<std::string, Worst> table;
   std::vector<std::filesystem::path> cases;
@@ -127,7 +128,7 @@ int check_cases(const std::string& folder) {
       if (!std::filesystem::exists(directory / name)) continue;
       CAPTURE((directory / name).string());
       std::string arguments = in_quotes((directory / name).string()) + " -o " + in_quotes(model_path) + " --quiet";
-      // A safetensors file has no configuration: what the tensors cannot say is given as a person would.
+      // A safetensors file has no configuration, so the number of heads is given as a user would give it.
       const std::string config = model_path + ".json";
       if (std::string(name) == "checkpoint.safetensors") {
         std::FILE* file = std::fopen(config.c_str(), "w");
@@ -163,11 +164,11 @@ int check_cases(const std::string& folder) {
   return files;
 }
 
-TEST_CASE("a fairseq golden case of every feature") {
+TEST_CASE("the fairseq golden cases of the repository equal the original implementation") {
   CHECK(check_cases(linformer_test::golden_in_tree() + "/fairseq") == 5);
 }
 
-TEST_CASE("all fairseq golden cases" * doctest::test_suite("shared")) {
+TEST_CASE("all fairseq golden cases equal the original implementation" * doctest::test_suite("shared")) {
   if (const auto folder = linformer_test::shared_path("golden/fairseq")) CHECK(check_cases(*folder) >= 15);
 }
 

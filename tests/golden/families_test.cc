@@ -1,5 +1,5 @@
-// Every golden case beside fairseq's, in every file format that it comes in, through the converter program and the
-// runtime, against the original implementations' float64 outputs: on each backend and each instruction set.
+// Converts every golden case except fairseq's from each of its file formats, runs it on each backend and instruction
+// set, and compares the outputs with the original implementations' float64 outputs.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -23,11 +23,13 @@ namespace {
 
 using namespace linformer;
 
-// Absolute, as the original implementations' own float32 differs from their float64 by up to a third of these.
+// Absolute tolerances. The float32 outputs of the original implementations differ from their float64 outputs by up to a
+// third of these.
 constexpr double vocabulary_tolerance = 1e-4, hidden_tolerance = 5e-5, class_tolerance = 1e-5;
 
-// Of weights that were narrowed: |ours - theirs| / |theirs| of each array. Goldens are tiny, of widths around 32, so
-// that little averages out; what trained models lose is measured by linformer compare.
+// Returns the tolerance of |ours - theirs| / |theirs| of an array if the weights are in low precision. It is large,
+// because the golden models have widths around 32 and rounding errors hardly average out. `linformer compare` measures
+// the loss of trained models.
 double relative_tolerance(ElementType type) {
   return type == ElementType::int8 ? 0.15 : type == ElementType::f16 ? 0.02 : 0.08;
 }
@@ -53,7 +55,7 @@ class Comparison {
     Session session = create(inputs, Part::encoder);
     for (const char* key : {"features", "out"}) compare_hidden(session, inputs, -1, key);
     if (pairs) compare_pair_features(session, inputs);
-    // tatp22 counts attention and feed-forward as layers of their own.
+    // In tatp22's models, attention and feed-forward are two separate layers.
     const int step = case_.family == "tatp22" ? 2 : 1;
     for (int layer = 0; layer <= static_cast<int>(description.encoder.layers.size()); ++layer) {
       compare_hidden(session, inputs, layer, "hidden." + std::to_string(layer * step));
@@ -87,7 +89,7 @@ class Comparison {
     const Status status = session.run(inputs.inputs, output);
     REQUIRE_MESSAGE(status.ok(), std::string(status.message()));
 #if defined(LINFORMER_CUDA_SIMULATED)
-    // Threads in the other order give the same bits.
+    // The bits must be the same if the simulated device runs its threads in reverse order.
     const std::vector<float> forwards(output.values.begin(), output.values.end());
     cuda::Simulated::backwards = true;
     const Status again = session.run(inputs.inputs, output);
@@ -97,7 +99,7 @@ class Comparison {
 #endif
   }
 
-  // Rows of a text, and of all of them.
+  // Returns the number of rows of one of the texts.
   static int64_t rows_of(const Session& session, const FamilyInputs& inputs, size_t text) {
     return session.shape(Output::hidden({}), std::span(inputs.inputs).subspan(text, 1))->rows;
   }
@@ -121,13 +123,13 @@ class Comparison {
     }
     for (size_t i = 0; i < ours.size(); ++i) {
       const double difference = std::abs(static_cast<double>(ours[i]) - theirs[i]);
-      if (!(difference <= largest)) largest = difference;  // NaN counts as worst
+      if (!(difference <= largest)) largest = difference;  // The condition is also true for NaN.
     }
     CHECK(largest <= tolerance);
     *slot = std::max(*slot, largest);
   }
 
-  // The first `shown` rows of each text of `rows` rows.
+  // Returns the first `shown` of the `rows` rows of each text, or all rows if `shown` is 0.
   static std::vector<float> cut(const std::vector<float>& values, size_t texts, int64_t rows, int64_t shown) {
     if (shown == 0 || shown == rows) return values;
     const size_t width = values.size() / texts / static_cast<size_t>(rows);
@@ -238,10 +240,10 @@ Conversion convert(const std::string& checkpoint, const std::string& config, con
 
 struct Totals {
   int files = 0, refused = 0;
-  std::map<std::string, Worst> table;  // by family and engine
+  std::map<std::string, Worst> table;  // The key is "FAMILY|ENGINE".
 };
 
-// The same checkpoint with its weights narrowed, computed in their type.
+// Converts the checkpoint to a low-precision type, computes in that type, and compares the outputs.
 void check_narrow(const FamilyCase& c, const std::string& checkpoint, const std::string& model_path, ElementType type,
                   Totals* totals) {
   // The model in f32 is still loaded, and Windows refuses to replace a mapped file, so each type has its own file.
@@ -270,7 +272,7 @@ void check_case(const std::filesystem::path& folder, Totals* totals) {
     const Conversion conversion = convert((folder / name).string(), model_path + ".json", model_path);
     CAPTURE(conversion.said);
     if (c.name.find("no_params") != std::string::npos) {
-      // The projection is not in the file, so nobody can run it.
+      // The file doesn't have the projection, so the model can't be run.
       CHECK(conversion.status == 1);
       CHECK(!conversion.said.empty());
       CHECK(!std::filesystem::exists(model_path));
@@ -289,17 +291,17 @@ void check_case(const std::filesystem::path& folder, Totals* totals) {
         for (int threads : {1, 2}) Comparison(*model, ElementType::f32, c, engine, threads, &worst).run(run);
       }
     }
-    if (std::exchange(narrowed, true)) continue;  // one format of a checkpoint is enough
+    if (std::exchange(narrowed, true)) continue;  // One file format of each checkpoint is enough.
     for (ElementType type : {ElementType::bf16, ElementType::int8}) {
       check_narrow(c, (folder / name).string(), model_path, type, totals);
     }
-#if defined(LINFORMER_TEST_DEVICE)  // the CPU widens f16
+#if defined(LINFORMER_TEST_DEVICE)  // The CPU widens f16 to f32 and is tested in f32.
     check_narrow(c, (folder / name).string(), model_path, ElementType::f16, totals);
 #endif
   }
 }
 
-// Every case of the families in `golden`.
+// Compares every case of these families in the folder `golden`.
 Totals check_cases(const std::filesystem::path& golden, std::initializer_list<const char*> families) {
   Totals totals;
   for (const char* family : families) {
@@ -321,13 +323,13 @@ Totals check_cases(const std::filesystem::path& golden, std::initializer_list<co
 
 const auto families = {"lucidrains", "nystromformer", "tatp22", "vit_pytorch_linformer", "xformers"};
 
-TEST_CASE("a golden case of every family and feature") {
+TEST_CASE("the golden cases of the repository equal the original implementations") {
   const Totals totals = check_cases(linformer_test::golden_in_tree(), families);
   CHECK(totals.files == 32);
   CHECK(totals.refused == 2);
 }
 
-TEST_CASE("all golden cases of every family" * doctest::test_suite("shared")) {
+TEST_CASE("all golden cases of every family equal the original implementations" * doctest::test_suite("shared")) {
   const auto golden = linformer_test::shared_path("golden");
   if (!golden) return;
   const Totals totals = check_cases(*golden, families);
@@ -335,23 +337,23 @@ TEST_CASE("all golden cases of every family" * doctest::test_suite("shared")) {
   CHECK(totals.refused >= 4);
 }
 
-// Made by tests/reference/newer_linformers.py.
-TEST_CASE("Linformers that came after the paper's, and models of one's own around a package's encoder") {
+// tests/reference/newer_linformers.py makes these cases.
+TEST_CASE("later Linformers, and own models around a package's encoder, equal the original implementations") {
   const Totals totals =
       check_cases(linformer_test::golden_in_tree(), {"cald", "jargon", "transformers-linformer", "own_classifier"});
   CHECK(totals.files == 8);
   CHECK(totals.refused == 0);
 }
 
-// Made by tests/reference/heads.py, encoders.py and jina.py.
-TEST_CASE("encoders with full attention and their heads") {
+// tests/reference/heads.py, encoders.py and jina.py make these cases.
+TEST_CASE("encoders with full attention and their heads equal the original implementations") {
   const Totals totals = check_cases(linformer_test::golden_in_tree(), {"hugging-face", "modernbert", "rotary-bert"});
   CHECK(totals.files == 34);
   CHECK(totals.refused == 0);
 }
 
-// Made by tests/linearise/goldens.py.
-TEST_CASE("students that apps/research/linearise makes of encoders with full attention") {
+// tests/linearise/goldens.py makes these cases.
+TEST_CASE("students that apps/research/linearise makes of encoders with full attention equal PyTorch") {
   const Totals totals = check_cases(linformer_test::golden_in_tree(), {"linearised"});
   CHECK(totals.files == 11);
   CHECK(totals.refused == 0);

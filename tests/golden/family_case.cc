@@ -7,14 +7,14 @@
 namespace linformer_test {
 namespace {
 
-constexpr int64_t patch = 4;  // of both vit cases
+constexpr int64_t patch = 4;  // Both cases of vit_pytorch_linformer have this patch size.
 
 const NpyArray* find(const FamilyCase& c, const std::string& key) {
   const auto found = c.arrays.find(key);
   return found == c.arrays.end() ? nullptr : &found->second;
 }
 
-// Rows of [texts, n, d].
+// Splits an array of the shape [texts, n, d] into one vector for each text.
 std::vector<std::vector<float>> texts_of(const NpyArray& array) {
   const std::vector<float> values = array.values<float>();
   const size_t each = values.size() / static_cast<size_t>(array.shape[0]);
@@ -34,7 +34,8 @@ std::vector<std::vector<uint8_t>> masks_of(const NpyArray& array) {
   return masks;
 }
 
-// [c, h, w] to [patches, patch * patch * c]: "b c (h p1) (w p2) -> b (h w) (p1 p2 c)".
+// Turns an image [c, h, w] into patches [patches, patch * patch * c], as einops does by "b c (h p1) (w p2) -> b (h w)
+// (p1 p2 c)".
 std::vector<float> patches_of(const std::vector<float>& image, const std::vector<int64_t>& shape) {
   const int64_t channels = shape[1], height = shape[2], width = shape[3];
   std::vector<float> patches;
@@ -60,12 +61,12 @@ FamilyCase read_case(const std::filesystem::path& folder) {
   const nlohmann::json meta = nlohmann::json::parse(read_file((folder / "meta.json").string()));
   nlohmann::json config = meta.at("config");
   if (c.family == "vit_pytorch_linformer") {
-    // The classes' arguments in one object; those of Linformer do not contradict those of the ViT.
+    // The arguments of both classes are merged into one object. They don't conflict.
     nlohmann::json flat = config.at("linformer");
     flat.update(config.at("vit"));
     config = flat;
   }
-  // Arguments that were left at their default, which a checkpoint can't show.
+  // Adds arguments that had their default values, because a checkpoint doesn't show them.
   if (c.family == "tatp22") {
     const nlohmann::json defaults{
         {"activation", "gelu"}, {"causal", false}, {"full_attention", false}, {"decoder_mode", false}};
@@ -99,7 +100,7 @@ FamilyInputs read_inputs(const FamilyCase& c, const std::string& run, const std:
     }
   }
   if (const NpyArray* array = find(c, run + ".tokens1"); array != nullptr && tokens == "tokens0") {
-    // Two texts of a pair follow each other.
+    // The two texts of a pair are consecutive inputs.
     const FamilyInputs second = read_inputs(c, run, "tokens1", max_tokens);
     std::vector<std::vector<int32_t>> both;
     for (size_t i = 0; i < made.tokens.size(); ++i) {

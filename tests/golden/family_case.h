@@ -1,4 +1,4 @@
-// A golden case of any family: its settings as --config takes them, and each run's inputs as a session takes them.
+// Reads a golden case of any family: its settings for the option --config, and the inputs of each run for a session.
 #pragma once
 
 #include <cstdint>
@@ -19,26 +19,27 @@ struct FamilyCase {
   std::filesystem::path folder;
   std::string family, name;
   Arrays arrays;
-  // What a person who knows the model writes into a JSON file: what its class was made with.
+  // The JSON text of --config: the arguments with which the model's class was constructed.
   std::string config;
   std::vector<std::string> runs;
 };
 
 FamilyCase read_case(const std::filesystem::path& folder);
 
-// One run's texts. `inputs` point into the other members.
+// The inputs of one run. `inputs` points into the other members.
 struct FamilyInputs {
   std::vector<std::vector<int32_t>> tokens;
   std::vector<std::vector<float>> vectors, encoder_states;
   std::vector<std::vector<uint8_t>> masks, query_masks, types;
   std::vector<linformer::Input> inputs;
-  int64_t shown = 0;  // rows of each text that the original gives back, where it padded; 0 = all
+  int64_t shown = 0;  // Rows of each text in the expected output; 0 stands for all. The original may have padded texts.
 };
 
-// `tokens`: the array's name after "RUN."; for vectors, images and contexts what is there is found. `max_tokens`: that
-// a text may have; the original implementations drop what is beyond, where a token is put before a text.
+// Reads the inputs of a run. `tokens` is the name of the array of ids after "RUN."; arrays of vectors, images and
+// contexts are found by themselves. A text keeps at most `max_tokens` tokens, because the original implementations drop
+// the rest if the model puts a token before each text.
 FamilyInputs read_inputs(const FamilyCase& c, const std::string& run, const std::string& tokens, int64_t max_tokens);
-// The same of an encoder.
+// Returns the largest number of tokens of a text, without a token that the encoder itself puts before it.
 int64_t longest_text(const linformer::EncoderDescription& encoder);
 
 }  // namespace linformer_test

@@ -1,7 +1,7 @@
 #!/bin/bash
 # check.sh man|bash|zsh|fish LINFORMER LINFORMER_CONVERT WORK
-# Writes man pages or completions with the programs and reads them with the program that they are for. The exit code is
-# 77 where that one is missing.
+# Writes man pages or completions with the programs, and reads them with man or the shell that they are for. The exit
+# code is 77 if man or the shell is missing.
 set -euo pipefail
 what=$1 linformer=$2 convert=$3 work=$4
 rm -rf "$work"
@@ -55,7 +55,7 @@ case $what in
       shift
       COMP_WORDS=("$@")
       COMP_CWORD=$(($# - 1))
-      "$function" || true  # its status says nothing
+      "$function" || true  # its exit status has no meaning
       offered=" ${COMPREPLY[*]} "
     }
     offers() { case $offered in *" $1 "*) ;; *) fail "${COMP_WORDS[*]} offers '$offered' without $1" ;; esac }

@@ -1,4 +1,4 @@
-// The forms of help of a small table, with all that needs escaping in each.
+// Tests every form of help with a small table of options, which has all characters that the forms must escape.
 #include "help/formats.h"
 
 #include <doctest/doctest.h>
@@ -39,7 +39,7 @@ TEST_CASE("the first part of a text ends at a semicolon outside parentheses") {
   CHECK(summary("a b; c") == "a b");
 }
 
-TEST_CASE("the short help shows what is used most and two examples, the full one all by groups") {
+TEST_CASE("the short help shows the most used options and two examples, and the full help shows all options by group") {
   const std::string brief = short_help(small()), full = full_help(small());
   CHECK(brief.starts_with("Usage: tool MODEL [TEXT...] [OPTIONS]\n"));
   CHECK(has(brief, "  -i,--input FILE"));
@@ -52,7 +52,7 @@ TEST_CASE("the short help shows what is used most and two examples, the full one
   CHECK(full.find("\nRunning:\n") < full.find("\nHelp:\n"));
 }
 
-TEST_CASE("troff reads no requests and no escapes out of texts") {
+TEST_CASE("troff finds no requests and no escapes in texts") {
   const std::string page = man_page(small(), "tool 1.0");
   CHECK(has(page, "\n\\&.begins with a dot \\e and \\(dqquotes\\(dq\n"));
   CHECK(has(page, "\ntool \\(aqa b\\(aq \\-i x\n"));
@@ -61,7 +61,7 @@ TEST_CASE("troff reads no requests and no escapes out of texts") {
   CHECK(has(page, "Default: \\fBfast\\fR."));
 }
 
-TEST_CASE("completions quote what their shells would read") {
+TEST_CASE("completions quote characters that their shells would interpret") {
   const std::string bash = bash_completion(small()), zsh = zsh_completion(small()), fish = fish_completion(small());
   CHECK(has(bash, "--mode) _linformer_words 'fast slow'; return ;;"));
   CHECK(has(bash, "-i|--input) _linformer_files; return ;;"));

@@ -1,4 +1,4 @@
-// The help of the real programs, compared with the tables that parse their command lines.
+// Compares the help of the real programs with the tables that parse their command lines.
 #include <doctest/doctest.h>
 
 #include <CLI/CLI.hpp>
@@ -30,7 +30,7 @@ struct Table {
 
 bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-// As troff writes it.
+// Returns the name as it is written in troff.
 std::string with_minus(const std::string& name) {
   std::string out;
   for (const char c : name) out += c == '-' ? "\\-" : std::string(1, c);
@@ -128,7 +128,7 @@ TEST_CASE("--help fits a screen, with two examples") {
   }
 }
 
-TEST_CASE("the converter's options are in all of its forms") {
+TEST_CASE("the converter's options are in every form of its help") {
   const std::string all = run_program(LINFORMER_CONVERT, {"--help-all"}).out;
   std::set<std::string> names;
   for (const std::string& word : words_of(all)) {
@@ -150,7 +150,7 @@ TEST_CASE("the converter's options are in all of its forms") {
   CHECK(has(run_program(LINFORMER_CONVERT, {"--help"}).out, "--help-all"));
 }
 
-TEST_CASE("the program's help says where a model file comes from, and its man page names those of its commands") {
+TEST_CASE("the program's help says where a model file comes from, and its man page names its commands' man pages") {
   CHECK(has(run({"--help"}).out, "linformer convert CHECKPOINT -o MODEL.lnfr"));
   const std::string man = run({"--help-format", "man"}).out;
   Table table;

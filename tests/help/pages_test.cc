@@ -1,4 +1,5 @@
-// apps/README.md and the pages of apps/cli/docs: what they link is there, and what they show can be typed.
+// Tests apps/README.md and the pages of apps/cli/docs: their links lead to files that exist, and their command lines
+// are valid.
 #include <doctest/doctest.h>
 
 #include <CLI/CLI.hpp>
@@ -34,7 +35,7 @@ std::string text_of(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// The command lines of a page: those in code, on a line of their own or between backquotes.
+// Returns the command lines of a page, which stand in code on a line of their own or between backquotes.
 std::vector<std::string> command_lines(const std::string& page) {
   static const std::regex code(R"((?:^|\n|\| |`)(?:    )?(?:\$ )?(linformer(?:-convert)? [^\n`]+))");
   std::vector<std::string> lines;
@@ -49,7 +50,7 @@ std::vector<std::string> command_lines(const std::string& page) {
   return lines;
 }
 
-// The anchor that GitHub gives a heading.
+// Returns the anchor that GitHub gives a heading.
 std::string anchor(const std::string& heading) {
   std::string out;
   for (const char c : heading) {
@@ -75,7 +76,7 @@ bool has_anchor(const std::string& page, const std::string& name) {
   return false;
 }
 
-// The cells of a row of a table.
+// Returns the cells of a row of a table.
 std::vector<std::string> cells_of(const std::string& row) {
   std::vector<std::string> cells;
   for (size_t begin = 1, end; (end = row.find('|', begin)) != std::string::npos; begin = end + 1) {
@@ -87,7 +88,7 @@ std::vector<std::string> cells_of(const std::string& row) {
   return cells;
 }
 
-// What stands between backquotes.
+// Returns the texts between backquotes.
 std::vector<std::string> quoted_words(const std::string& text) {
   static const std::regex quoted("`([^`]+)`");
   std::vector<std::string> words;
@@ -102,7 +103,7 @@ bool has_option(const CLI::App& command, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("links of the pages lead to files and headings that are there") {
+TEST_CASE("links of the pages lead to files and headings that exist") {
   static const std::regex link(R"(\]\(([^)#: ]*)(#[^) ]+)?\))");
   int links = 0;
   for (const fs::path& path : pages()) {
@@ -134,7 +135,7 @@ TEST_CASE("every command has a page, which the overview links") {
   }
 }
 
-TEST_CASE("the command lines of the pages have commands and options that there are") {
+TEST_CASE("the command lines of the pages have commands and options that exist") {
   CLI::App app{"", "linformer"};
   linformer::cli::Run run;
   linformer::cli::add_commands(&app, &run);
@@ -174,7 +175,7 @@ TEST_CASE("the command lines of the pages have commands and options that there a
   CHECK(options > 60);
 }
 
-TEST_CASE("the table of commands and options has what there is, and a reason for each empty cell") {
+TEST_CASE("the table of commands and options equals the programs' options, with a reason for each empty cell") {
   CLI::App app{"", "linformer"};
   linformer::cli::Run run;
   linformer::cli::add_commands(&app, &run);
@@ -191,7 +192,7 @@ TEST_CASE("the table of commands and options has what there is, and a reason for
     commands.push_back(command_of(app, quoted_words(rows[0][i]).at(0)));
     REQUIRE(commands.back() != nullptr);
   }
-  // All of them but `convert`, whose options are another program's.
+  // These are all commands except `convert`, whose options belong to another program.
   CHECK(commands.size() + 1 == app.get_subcommands([](const CLI::App*) { return true; }).size());
   for (size_t r = 1; r < rows.size(); ++r) {
     REQUIRE(rows[r].size() == rows[0].size());

@@ -17,7 +17,7 @@ using namespace linformer::convert;
 
 namespace {
 
-// A copy that ends where its memory ends, so that the address sanitizer sees reads beyond it.
+// A copy that ends at the end of its memory, so that the address sanitizer notices reads beyond it.
 struct ExactCopy {
   explicit ExactCopy(const std::string& file) : bytes(new std::byte[file.size()]), size(file.size()) {
     std::memcpy(bytes.get(), file.data(), size);
@@ -35,7 +35,7 @@ Contents contents_of(const Checkpoint& checkpoint) {
     if (tensor.type > DataType::bf16) continue;
     values.resize(tensor.elements);
     checkpoint.read_f32(tensor, 0, values);
-    // Compared as bits: a flipped bit may make a NaN.
+    // A flipped bit may make a NaN. It is replaced, because a NaN doesn't equal itself.
     for (float& value : values) {
       if (value != value) value = -0x1.23456p99f;
     }

@@ -1,4 +1,4 @@
-// One hostile file goes through reader and converter: a clear error, or a correct reading.
+// Reads and converts one hostile file. The result must be a clear error or a correct reading.
 #pragma once
 
 #include <cstdint>
@@ -7,28 +7,28 @@
 
 namespace linformer_test {
 
-// What a checkpoint holds, for comparison: names, shapes and every value that can be read as f32.
+// The contents of a checkpoint, for comparison: names with shapes, and every value that can be read as f32.
 struct Contents {
   std::vector<std::string> names;
   std::vector<std::vector<float>> values;
   bool operator==(const Contents&) const = default;
 };
 
-// Reads all of the tensors. Throws what the readers throw.
+// Reads all tensors. Throws the errors of the readers.
 Contents read_contents(const std::string& file);
 
-// Totals of one kind of alteration; prints them when it goes.
+// The totals of one kind of alteration. The destructor prints them.
 class Attempts {
  public:
   explicit Attempts(const char* kind) : kind_(kind) {}
   ~Attempts();
 
-  // Reads, and where `convert` is set also converts and serialises, `file`. Fails the doctest case when the error's
-  // sentence is not printable text of some length, or anything but the project's own errors is thrown. `what` names
-  // the alteration. Returns the sentence, empty after success.
+  // Reads `file`. If `convert` is true, also converts and serialises it. Fails the doctest case if the error's message
+  // is not printable text of some length, or if anything but one of the project's own errors is thrown. `what` names
+  // the alteration. Returns the error's message, or "" after success.
   std::string attempt(const std::string& file, bool convert, const std::string& what);
   uint64_t errors() const { return errors_; }
-  // Of the last success.
+  // Returns the contents of the last file that was read without an error.
   const Contents& contents() const { return contents_; }
 
  private:

@@ -1,5 +1,6 @@
-// Checkpoints whose file is right and whose content isn't: every tensor and every setting of a model of each dialect
-// altered. Each conversion ends with an error of ours or with a model that loads; any other exception fails the test.
+// Tests checkpoints whose file format is right and whose content isn't: every tensor and every setting of a model of
+// each dialect is altered. Each conversion must end with one of the converter's errors or with a model that loads. Any
+// other exception fails the test.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -44,7 +45,8 @@ class Attack {
   }
 
  private:
-  // Whether the next alteration is tried. Asked before it is made, because making it takes long too.
+  // Returns whether the next alteration is tried. It is called before the alteration is made, because making it takes
+  // long too.
   bool next() { return counts_.tried++ % step_ == 0; }
 
   void attempt(const std::string& what, const Tensors& tensors, const std::string& config) {
@@ -54,7 +56,7 @@ class Attack {
       CHECK(error.find('\n') == error.npos);
       ++(error.empty() ? counts_.models : counts_.errors);
     } catch (const std::exception& other) {
-      // conversion_error() gives the converter's own errors back; this is something else.
+      // conversion_error() returns the converter's own errors, so that this is another exception.
       FAIL_CHECK(what << ": " << std::string(other.what()));
     }
   }
@@ -180,13 +182,16 @@ int alter_goldens(const std::string& golden) {
 
 }  // namespace
 
-TEST_CASE("tensors and settings of golden checkpoints altered") { CHECK(alter_goldens(golden_in_tree()) == 27); }
+TEST_CASE("golden checkpoints with an altered tensor or setting give an error or a model that loads") {
+  CHECK(alter_goldens(golden_in_tree()) == 27);
+}
 
-TEST_CASE("tensors and settings of more golden checkpoints altered" * doctest::test_suite("shared")) {
+TEST_CASE("more golden checkpoints with an altered tensor or setting give an error or a model that loads" *
+          doctest::test_suite("shared")) {
   if (const auto golden = shared_path("golden")) CHECK(alter_goldens(*golden) == 18);
 }
 
-TEST_CASE("tensors and settings of hand-made checkpoints altered") {
+TEST_CASE("small checkpoints with an altered tensor or setting give an error or a model that loads") {
   for (const TinyFamily family : {TinyFamily::bert, TinyFamily::roberta, TinyFamily::distilbert}) {
     TinyHuggingFace tiny;
     tiny.family = family;

@@ -1,4 +1,4 @@
-// Every truncation and every flipped bit of small files of each format, read and converted.
+// Reads and converts small files of each format with every truncation and every flipped bit.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -24,7 +24,7 @@ TinyFairseq smallest() {
   return tiny;
 }
 
-// A file in one format. safetensors carries no settings, so it is only read.
+// A file in one format. A safetensors file has no settings, so that it is only read.
 struct Case {
   const char* format;
   std::string file;
@@ -41,7 +41,7 @@ std::string title(const char* format, const char* what) { return std::string(for
 
 }  // namespace
 
-TEST_CASE("truncated at every byte: always an error") {
+TEST_CASE("a file that is truncated at any byte is an error") {
   for (const Case& c : files(smallest().tensors(), smallest().settings())) {
     const std::string name = title(c.format, "truncated");
     Attempts attempts(name.c_str());
@@ -53,7 +53,7 @@ TEST_CASE("truncated at every byte: always an error") {
   }
 }
 
-TEST_CASE("every bit flipped in whole checkpoints: an error, or a conversion") {
+TEST_CASE("a checkpoint with any bit flipped gives an error or is converted") {
   for (const Case& c : files(smallest().tensors(), smallest().settings())) {
     const std::string name = title(c.format, "bits of a checkpoint");
     const Contents expected = read_contents(c.file);
@@ -64,7 +64,7 @@ TEST_CASE("every bit flipped in whole checkpoints: an error, or a conversion") {
       const char mask = static_cast<char>(1u << (bit % 8));
       file[bit / 8] = static_cast<char>(file[bit / 8] ^ mask);
       const std::string error = attempts.attempt(file, c.convert, name + ": bit " + std::to_string(bit));
-      // A zip's checksums leave no way for an altered value to pass unseen.
+      // The checksums of a zip archive must reveal every altered value.
       if (error.empty() && std::string(c.format) == "zip" && !(attempts.contents() == expected)) {
         FAIL_CHECK(name << ": bit " << bit << " changed a value unseen");
       }
@@ -73,7 +73,7 @@ TEST_CASE("every bit flipped in whole checkpoints: an error, or a conversion") {
   }
 }
 
-TEST_CASE("bytes deleted and inserted: an error, or a reading") {
+TEST_CASE("a file with a byte deleted or inserted gives an error or is read") {
   for (const Case& c : files(smallest().tensors(), smallest().settings())) {
     const std::string name = title(c.format, "a byte more or less");
     Attempts attempts(name.c_str());
@@ -82,7 +82,7 @@ TEST_CASE("bytes deleted and inserted: an error, or a reading") {
       shorter.erase(at, 1);
       longer.insert(at, 1, c.file[at]);
       const std::string where = name + " at " + std::to_string(at);
-      // Nothing in a legacy file says how long its pickles are, so a shorter one may be sound too.
+      // A legacy file doesn't say how long its pickles are, so that a shorter file may be valid too.
       const std::string error = attempts.attempt(shorter, false, where);
       if (error.empty() && std::string(c.format) != "legacy") FAIL_CHECK(where << ": a byte less was not noticed");
       attempts.attempt(longer, false, where);
@@ -91,7 +91,7 @@ TEST_CASE("bytes deleted and inserted: an error, or a reading") {
   }
 }
 
-TEST_CASE("every 8, 4 and 2 byte number set to extremes: an error, or a reading") {
+TEST_CASE("a file with any number of 2, 4 or 8 bytes set to an extreme gives an error or is read") {
   for (const Case& c : files(smallest().tensors(), smallest().settings())) {
     const std::string name = title(c.format, "extreme numbers");
     Attempts attempts(name.c_str());

@@ -1,4 +1,4 @@
-// Pickles that attack: code, bombs, lies about tensors. None is ever executed.
+// Tests hostile pickles: code, bombs and false statements about tensors. No code in a pickle is ever executed.
 #include <doctest/doctest.h>
 #include <sys/resource.h>
 
@@ -15,7 +15,7 @@
 namespace linformer_test::pickle_test {
 namespace {
 
-// The pickle with one storage "0" of 8 floats beside it.
+// Returns an archive of the pickle and one storage "0" of 8 floats.
 std::string archive(const std::string& pickle) {
   std::string data;
   for (int i = 0; i < 8; ++i) data += raw(static_cast<float>(i));
@@ -48,7 +48,7 @@ long peak_kilobytes() {
 
 }  // namespace
 
-TEST_CASE("a pickle that names os.system, eval and friends runs nothing") {
+TEST_CASE("a pickle that names os.system, eval and similar functions runs nothing") {
   TemporaryFolder folder;
   const std::string canary = folder.path("hacked"), command = "touch " + canary;
   const std::pair<const char*, const char*> functions[] = {{"os", "system"},
@@ -68,16 +68,16 @@ TEST_CASE("a pickle that names os.system, eval and friends runs nothing") {
                                                            {"numpy.core.multiarray", "scalar"}};
   Attempts attempts("pickle, names of functions");
   for (const auto& [module, name] : functions) {
-    // Called beside a sound tensor: data that is looked at and left.
+    // The call stands beside a valid tensor. The reader sees it as data and leaves it out.
     PickleWriter beside;
     beside.empty_dict().text("extra").global(module, name).text(command).op('\x85').reduce().set_item();
     const std::string error = attempts.attempt(archive(weight(beside).stop()), false, name);
     if (std::string(module).starts_with("torch")) {
-      CHECK(contains(error, "not supported"));  // an entry of the state dict that torch would make a tensor of
+      CHECK(contains(error, "not supported"));  // torch would make a tensor of this entry of the state dict
     } else {
       CHECK(error.empty());
     }
-    // As the whole file, as a new object, with state, and by STACK_GLOBAL.
+    // The call is also tried as the whole file, as a new object, with state, and by STACK_GLOBAL.
     PickleWriter whole;
     whole.global(module, name).text(command).op('\x85').reduce();
     CHECK(contains(attempts.attempt(archive(whole.stop()), false, name), "pickled object of class"));
@@ -91,7 +91,7 @@ TEST_CASE("a pickle that names os.system, eval and friends runs nothing") {
   CHECK(!std::filesystem::exists(canary));
 }
 
-TEST_CASE("tensors that lie about their storage") {
+TEST_CASE("tensors that don't fit their storage are errors") {
   const int64_t huge = int64_t{1} << 62;
   const std::string cases[] = {one_tensor(0, {-1}, {1}),
                                one_tensor(-1, {1}, {1}),
@@ -118,7 +118,7 @@ TEST_CASE("tensors that lie about their storage") {
   CHECK(attempts.attempt(one_tensor(7, {1, 1}, {5000, 9}), false, "one element, large strides").empty());
 }
 
-TEST_CASE("storages and persistent ids that make no sense") {
+TEST_CASE("malformed storages and persistent ids are errors") {
   const std::function<void(PickleWriter&)> cases[] = {
       [](PickleWriter& p) { p.mark().text("storage").op('t').op('Q'); },
       [](PickleWriter& p) { p.text("storage").op('Q'); },
@@ -155,7 +155,7 @@ TEST_CASE("storages and persistent ids that make no sense") {
   }
 }
 
-TEST_CASE("unsound opcodes") {
+TEST_CASE("malformed opcodes are errors") {
   const std::string bad[] = {"",
                              ".",
                              "0.",
@@ -230,7 +230,7 @@ TEST_CASE("unsound opcodes") {
     const std::string error = attempts.attempt(archive(std::string("\x80\x02") + opcodes), false, opcodes);
     CHECK(!error.empty());
   }
-  // Every opcode byte alone, and on a stack of plausible values.
+  // Every opcode byte is tried alone and on a stack of plausible values.
   for (int opcode = 0; opcode < 256; ++opcode) {
     const std::string op(1, static_cast<char>(opcode));
     for (const std::string& stack : {std::string(), std::string("(}X\x01\x00\x00\x00kN", 8),
@@ -244,7 +244,7 @@ TEST_CASE("unsound opcodes") {
   }
 }
 
-TEST_CASE("bombs: nesting, sharing, cycles and sheer numbers end soon and small") {
+TEST_CASE("bombs of nesting, sharing, cycles and large numbers take little time and memory") {
   const std::string deep(200000, ']');
   const std::string start("\x80\x02", 2);
   struct Case {
@@ -258,7 +258,7 @@ TEST_CASE("bombs: nesting, sharing, cycles and sheer numbers end soon and small"
     write(pickle);
     return weight(pickle).stop();
   };
-  // Each list holds the one before twice: 2^60 leaves in 60 nodes.
+  // Each list contains the previous one twice, which makes 2^60 leaves in 60 nodes.
   const std::string doubling = with_weight([](PickleWriter& p) {
     p.text("bomb").op(']').append(std::string("q\x00", 2));
     for (int i = 1; i < 60; ++i) {
@@ -279,7 +279,7 @@ TEST_CASE("bombs: nesting, sharing, cycles and sheer numbers end soon and small"
     for (int i = 0; i < 20000; ++i) p.set_item();
     return p.stop();
   }();
-  // One dict of 1000 pairs, copied 5000 times by a constructor that copies.
+  // A dict of 1000 pairs is given 5000 times to a constructor that copies it.
   const std::string copies = with_weight([](PickleWriter& p) {
     p.text("bomb").empty_dict().mark();
     for (int i = 0; i < 1000; ++i) p.integer(i).none();
@@ -287,7 +287,7 @@ TEST_CASE("bombs: nesting, sharing, cycles and sheer numbers end soon and small"
     for (int i = 0; i < 5000; ++i) p.op('0').global("collections", "Counter").append("h\x09").op('\x85').reduce();
     p.set_item();
   });
-  const std::string parent_chain = [] {  // state of a wrapper that holds itself
+  const std::string parent_chain = [] {  // a wrapper's state that contains the wrapper
     PickleWriter p;
     p.empty_dict()
         .text("cfg")
@@ -320,7 +320,7 @@ TEST_CASE("bombs: nesting, sharing, cycles and sheer numbers end soon and small"
     CAPTURE(c.what);
     const std::string error = attempts.attempt(archive(c.pickle), true, c.what);
     CAPTURE(error);
-    // Converting ends in an error anyhow: none of them is a fairseq model.
+    // The conversion always ends in an error, because none of the files is a fairseq model.
     CHECK(!error.empty());
     CHECK(contains(error, "no supported implementation") == c.sound);
   }
@@ -330,7 +330,7 @@ TEST_CASE("bombs: nesting, sharing, cycles and sheer numbers end soon and small"
 #endif
 }
 
-TEST_CASE("legacy files that lie") {
+TEST_CASE("malformed legacy files are errors") {
   const std::vector<HandTensor> tensors{{"w", {2, 2}, {1, 2, 3, 4}, DataType::f32}};
   const std::string sound = torch_legacy(tensors);
   const size_t data = sound.size() - 16 - 8;

@@ -1,4 +1,4 @@
-// safetensors files that break the format's rules, after the attacks that its authors list.
+// Tests safetensors files that break the format's rules, such as the attacks that the format's authors list.
 #include <doctest/doctest.h>
 
 #include "converter/checkpoint_writer.h"
@@ -17,7 +17,7 @@ std::string nested(size_t depth) { return std::string(depth, '[') + std::string(
 
 }  // namespace
 
-TEST_CASE("hand-made hostile safetensors") {
+TEST_CASE("safetensors files that break the format's rules are refused") {
   struct Case {
     const char* what;
     std::string file;
@@ -108,7 +108,7 @@ TEST_CASE("hand-made hostile safetensors") {
   CHECK(!attempts.attempt(with_empty("[0,9223372036854775807,9223372036854775807]"), false, "large sides").empty());
 }
 
-TEST_CASE("files of other kinds are named as such") {
+TEST_CASE("files of other kinds are refused by the name of their kind") {
   const std::pair<std::string, const char*> cases[] = {
       {"version https://git-lfs.github.com/spec/v1\noid sha256:00\n", "Git LFS"},
       {"\x89LNFR\r\n\x1a and so on", "already a converted model"},

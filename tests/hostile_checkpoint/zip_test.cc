@@ -1,4 +1,4 @@
-// Zip archives that lie.
+// Tests malformed zip archives.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -23,7 +23,7 @@ const std::string four_floats(16, '\x01');
 
 std::vector<HandZipEntry> sound_entries() { return {{"a/data.pkl", one_tensor_pickle()}, {"a/data/0", four_floats}}; }
 
-// The offset of the n-th (from 0) signature PK xy.
+// Returns the offset of the n-th signature PK xy, counted from 0.
 size_t find_record(const std::string& file, const char* signature, int n) {
   size_t at = file.find(signature);
   while (n-- > 0) at = file.find(signature, at + 4);
@@ -40,7 +40,7 @@ const char* local = "PK\x03\x04";
 const char* central = "PK\x01\x02";
 const char* end_record = "PK\x05\x06";
 
-// A sound archive with zip64 end records, whose fields the caller may spoil.
+// The fields of the zip64 end records of a valid archive, which a test may change.
 struct Zip64Fields {
   uint64_t entries = 2, bytes = 0, offset = 0, record = 0;
   uint16_t classic_entries = 0xffff;
@@ -66,7 +66,7 @@ std::string with_zip64(const std::function<void(Zip64Fields&)>& spoil) {
 
 }  // namespace
 
-TEST_CASE("sound archives are read, with and without zip64 records and checksums") {
+TEST_CASE("valid archives are read, with and without zip64 records and checksums") {
   Attempts attempts("zip, sound variants");
   CHECK(attempts.attempt(zip_archive(sound_entries()), false, "plain") == "");
   CHECK(attempts.attempt(with_zip64([](Zip64Fields&) {}), false, "zip64") == "");
@@ -81,11 +81,11 @@ TEST_CASE("sound archives are read, with and without zip64 records and checksums
   CHECK(attempts.attempt(zip_archive(entries), false, "folder and byte order") == "");
 }
 
-TEST_CASE("hand-made hostile archives") {
+TEST_CASE("malformed archives are refused") {
   struct Case {
     const char* what;
     std::string file;
-    const char* part;  // of the sentence
+    const char* part;  // of the error
   };
   const std::string sound = zip_archive(sound_entries());
   const std::string pickle = one_tensor_pickle();
@@ -166,7 +166,7 @@ TEST_CASE("hand-made hostile archives") {
     const std::string error = attempts.attempt(c.file, false, c.what);
     CAPTURE(error);
     if (std::string(c.what) == "a 64 KB name") {
-      CHECK(error.empty());  // strange but sound
+      CHECK(error.empty());  // strange but valid
       continue;
     }
     CHECK(!error.empty());
@@ -174,8 +174,8 @@ TEST_CASE("hand-made hostile archives") {
   }
 }
 
-TEST_CASE("entries that overlap are refused even where their headers are sound") {
-  // The outer entry's data holds a whole local entry, which the directory names as well.
+TEST_CASE("entries that overlap are refused even if their headers are valid") {
+  // The outer entry's data contains a whole local entry, which the directory names too.
   const std::string inner_data = four_floats;
   const std::string inner = "PK\x03\x04" + raw(uint16_t{20}) + raw(uint16_t{0}) + raw(uint16_t{0}) + raw(uint32_t{0}) +
                             raw(linformer::convert::crc32(as_bytes(inner_data))) + raw(uint32_t{16}) +

@@ -19,10 +19,11 @@ namespace {
 
 using namespace linformer;
 
-// Beyond the file's size: the stated allowance, and the order in which names are compared.
+// The bytes that loading may allocate beyond the file's size: the documented allowance, and the order in which names
+// are compared.
 constexpr uint64_t allocation_constant = description_allowance + max_tensors * sizeof(uint32_t) + 4096;
 
-// Keeps the compiler from dropping the reads.
+// Keeps the compiler from removing the reads.
 volatile uint64_t sink;
 
 template <class T>
@@ -91,7 +92,7 @@ void Outcome::load(std::span<const std::byte> file, const LoadOptions& options,
   message_ = model.status().message();
   if (!model.ok()) {
     ++errors_;
-    // What to do comes after a colon.
+    // After a colon, the message must say what to do.
     if (!is_clear(model.status()) || message_.find(": ") == std::string::npos)
       FAIL_CHECK(what() << " gave the error \"" << message_ << "\"");
     return;

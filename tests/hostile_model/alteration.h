@@ -1,4 +1,5 @@
-// One altered file goes through Model::load: a clear error, or a model that the caller may use like any other.
+// Loads one altered file with Model::load. The result must be a clear error or a model that the caller may use like any
+// other.
 #pragma once
 
 #include <cstddef>
@@ -12,28 +13,28 @@
 
 namespace linformer_test {
 
-// What is done with each altered file's model that loads: returns an empty string, or what is wrong with it.
+// A function that is called with each altered model that loads. It returns what is wrong with the model, or "".
 using OnLoaded = std::string (*)(const std::shared_ptr<const linformer::Model>& model);
-// Reads all that the description refers to.
+// Reads everything that the description refers to.
 std::string touch_everything(const std::shared_ptr<const linformer::Model>& model);
-// The above, then a session and a tokenizer on it: each gives a clear error or runs.
+// Does the same, and then makes a session and a tokenizer of the model. Each must give a clear error or run.
 std::string run_model(const std::shared_ptr<const linformer::Model>& model);
 extern const OnLoaded on_loaded;
 
-// Totals of one kind of alteration.
+// The totals of one kind of alteration.
 class Outcome {
  public:
   explicit Outcome(const char* kind) : kind_(kind) {}
   // Prints the counts.
   ~Outcome();
 
-  // Loads `file` (64-byte aligned) and fails the doctest case, naming what(), when the error is not clear, when the
-  // load allocated more than the file's size and a constant, or when on_loaded objects.
+  // Loads `file`, which must be 64-byte aligned. Fails the doctest case and names what() if the error is not clear, if
+  // the load allocated more than the file's size and a constant, or if on_loaded returns a problem.
   void load(std::span<const std::byte> file, const linformer::LoadOptions& options,
             const std::function<std::string()>& what);
   int64_t errors() const { return errors_; }
   int64_t loaded() const { return loaded_; }
-  // The sentence of the last error, empty after a load that succeeded.
+  // Returns the message of the last error, or "" after a load that succeeded.
   const std::string& message() const { return message_; }
   linformer::Code code() const { return code_; }
 
@@ -46,10 +47,10 @@ class Outcome {
   linformer::Code code_ = linformer::Code::ok;
 };
 
-// A code that blames the file, and a sentence.
+// Returns whether the status has a code that blames the file, and a sentence.
 bool is_clear(const linformer::Status& status);
 
-// Makes [begin, end) unreadable under the address sanitizer for as long as this lives.
+// Makes [begin, end) unreadable under the address sanitizer as long as the object exists.
 class Unreadable {
  public:
   Unreadable(const std::byte* begin, const std::byte* end);

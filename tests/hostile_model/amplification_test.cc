@@ -1,4 +1,4 @@
-// Small files that name one thing very often: neither memory nor time may follow.
+// Tests small files that name one thing very often. Neither memory nor time may grow with the number of names.
 #include <doctest/doctest.h>
 
 #include <cstdlib>
@@ -37,7 +37,8 @@ flatbuffers::Offset<schema::ClassificationHead> head_of(
   return head.Finish();
 }
 
-// `filler` bytes make the file large enough that its references alone don't stand out.
+// Returns a model. `filler` unused bytes make the file so large that the number of its references alone is not
+// suspicious.
 flatbuffers::Offset<schema::Model> model_of(
     FlatBufferBuilder& builder, flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<schema::Tensor>>> tensors,
     flatbuffers::Offset<schema::Encoder> encoder,
@@ -74,7 +75,7 @@ TEST_CASE("the peak counts memory of malloc, calloc, realloc and operator new") 
   std::free(second);
 }
 
-TEST_CASE("a long label named a million times") {
+TEST_CASE("a long label that is named a million times is refused") {
   for (size_t filler : {size_t{0}, size_t{5} << 20}) {
     FlatBufferBuilder builder;
     const auto label = schema::CreateLabel(builder, builder.CreateString(std::string(100000, 'x')));
@@ -85,14 +86,14 @@ TEST_CASE("a long label named a million times") {
   }
 }
 
-TEST_CASE("a thousand heads that share a million labels") {
+TEST_CASE("a thousand heads that share a million labels are refused") {
   FlatBufferBuilder builder;
   const auto labels = repeated(builder, schema::CreateLabel(builder, builder.CreateString("x")), max_classes);
   const auto heads = repeated(builder, head_of(builder, labels), max_classification_heads);
   refuse("one label list, 2^10 times", finish(builder, model_of(builder, 0, 0, heads, 5 << 20)), "damaged");
 }
 
-TEST_CASE("a tensor named 2^16 times") {
+TEST_CASE("a tensor that is named 2^16 times is refused") {
   for (size_t filler : {0, 1 << 19}) {
     FlatBufferBuilder builder;
     const auto name = builder.CreateString(std::string(1000, 'x'));
@@ -105,7 +106,7 @@ TEST_CASE("a tensor named 2^16 times") {
   }
 }
 
-TEST_CASE("layers that share two long projection lists") {
+TEST_CASE("layers that share two long projection lists are refused") {
   FlatBufferBuilder builder;
   const auto list = builder.CreateVector(std::vector<uint32_t>(max_heads));
   schema::AttentionBuilder attention_builder(builder);
@@ -121,7 +122,7 @@ TEST_CASE("layers that share two long projection lists") {
          "far more memory");
 }
 
-TEST_CASE("more entries than any limit allows") {
+TEST_CASE("more entries than any limit allows are refused") {
   FlatBufferBuilder builder;
   const auto layers = repeated(builder, schema::CreateLayer(builder), 1000000);
   schema::EncoderBuilder encoder_builder(builder);
@@ -130,12 +131,12 @@ TEST_CASE("more entries than any limit allows") {
          "layers has 1000000");
 }
 
-TEST_CASE("an empty model") {
+TEST_CASE("an empty model is refused") {
   FlatBufferBuilder builder;
   refuse("empty model", finish(builder, model_of(builder, 0, 0, 0)), "producer is not");
 }
 
-TEST_CASE("metadata of another kind") {
+TEST_CASE("metadata of another kind is refused") {
   FlatBufferBuilder builder;
   builder.Finish(model_of(builder, 0, 0, 0), "XXXX");
   const auto* bytes = reinterpret_cast<const std::byte*>(builder.GetBufferPointer());

@@ -1,4 +1,4 @@
-// Files whose structure and checksums are right and whose meaning isn't: one defect each.
+// Tests files whose structure and checksums are right and whose meaning isn't. Each file has one defect.
 #pragma once
 
 #include <functional>
@@ -11,11 +11,11 @@ namespace linformer_test {
 
 struct Attack {
   const char* name;
-  const char* sentence;  // a part of the error; empty: the file is valid and loads
+  const char* sentence;  // a part of the error, or "" if the file is valid and loads
   std::function<void(linformer::ModelDescription&)> apply;
 };
 
-// Applies each to the tiny model's description and loads the file; the tensor segment stays as it is.
+// Applies each attack to the description of the tiny model, and loads the file. The tensor segment stays as it is.
 void run_attacks(const char* kind, std::span<const Attack> attacks);
 
 inline constexpr float infinity = std::numeric_limits<float>::infinity();

@@ -1,4 +1,4 @@
-// Every truncation, every bit and every number of a small file.
+// Loads a small file with every truncation, every flipped bit and every altered number.
 #include <doctest/doctest.h>
 
 #include <cstdio>
@@ -34,7 +34,7 @@ uint64_t load_number(const std::byte* at, size_t bytes) {
 
 void store_number(std::byte* at, size_t bytes, uint64_t value) { std::memcpy(at, &value, bytes); }
 
-// 0, 1, all ones (unsigned maximum, -1), the signed extremes, and one more and less than it was.
+// Returns 0, 1, all ones (the unsigned maximum or -1), the signed extremes, and `value` plus and minus one.
 std::vector<uint64_t> hostile_values(uint64_t value, size_t bytes) {
   const uint64_t ones = bytes == 8 ? ~0ull : (1ull << (8 * bytes)) - 1;
   const uint64_t sign = 1ull << (8 * bytes - 1);
@@ -47,7 +47,7 @@ std::vector<uint64_t> hostile_values(uint64_t value, size_t bytes) {
 
 }  // namespace
 
-TEST_CASE("truncated at every byte") {
+TEST_CASE("a file that is truncated at any byte is refused") {
   HostileFile file;
   Outcome outcome("truncated in memory");
   for (size_t size = 0; size < file.size(); ++size) {
@@ -58,7 +58,7 @@ TEST_CASE("truncated at every byte") {
   CHECK(outcome.errors() == static_cast<int64_t>(file.size()));
 }
 
-TEST_CASE("truncated on disk") {
+TEST_CASE("a file that is truncated on disk is refused") {
   const TemporaryFolder folder;
   HostileFile file;
   const std::string path = folder.path("model.lnfr");
@@ -76,7 +76,7 @@ TEST_CASE("truncated on disk") {
   std::printf("truncated on disk: %d errors\n", errors);
 }
 
-TEST_CASE("metadata truncated at every byte, with right checksums") {
+TEST_CASE("metadata that is truncated at any byte is refused, with right checksums") {
   HostileFile file;
   Outcome outcome("metadata truncated");
   for (size_t size = 1; size < file.metadata().size(); ++size) {
@@ -86,7 +86,7 @@ TEST_CASE("metadata truncated at every byte, with right checksums") {
   CHECK(outcome.loaded() == 0);
 }
 
-TEST_CASE("every single bit flipped") {
+TEST_CASE("a file with any bit flipped is refused") {
   HostileFile file;
   Outcome outcome("bit flipped");
   // Both steps are odd, so that each of the eight bits is flipped in some of the bytes.
@@ -98,7 +98,7 @@ TEST_CASE("every single bit flipped") {
   CHECK(outcome.loaded() == 0);
 }
 
-TEST_CASE("every bit of the metadata flipped, with right checksums") {
+TEST_CASE("metadata with any bit flipped gives an error or a usable model, with right checksums") {
   HostileFile file;
   Outcome outcome("metadata bit flipped, fixed up");
   for (size_t bit = 0; bit < 8 * file.metadata().size(); bit += case_step(5, 3)) {
@@ -111,7 +111,7 @@ TEST_CASE("every bit of the metadata flipped, with right checksums") {
   CHECK(outcome.errors() > outcome.loaded());
 }
 
-TEST_CASE("every bit of the header flipped, with a right checksum") {
+TEST_CASE("a header with any bit flipped is refused, with a right checksum") {
   HostileFile file;
   Outcome outcome("header bit flipped, fixed up");
   for (size_t bit = 0; bit < 8 * offsetof(Header, header_checksum); ++bit) {
@@ -123,7 +123,7 @@ TEST_CASE("every bit of the header flipped, with a right checksum") {
   CHECK(outcome.loaded() == 0);
 }
 
-TEST_CASE("bits of the weights flipped, checksums not compared") {
+TEST_CASE("weights with a bit flipped give a usable model if checksums are not compared") {
   HostileFile file;
   Outcome outcome("weight bit flipped, not verified");
   std::byte* segment = file.data() + file.original_header().tensor_offset;
@@ -133,10 +133,10 @@ TEST_CASE("bits of the weights flipped, checksums not compared") {
     outcome.load(file.bytes(), without_tensor_checksums, [&] { return named("flipped weight bit ", bit); });
     flip(segment, bit);
   }
-  CHECK(outcome.loaded() > 0);  // errors: the padding between tensors
+  CHECK(outcome.loaded() > 0);  // the errors are about the padding between tensors
 }
 
-TEST_CASE("every number of the header set to hostile values, with a right checksum") {
+TEST_CASE("a header with any number set to a hostile value is refused, with a right checksum") {
   HostileFile file;
   Outcome outcome("header number, fixed up");
   constexpr std::pair<size_t, size_t> numbers[] = {{8, 4}, {12, 4}, {16, 8}, {24, 8}, {32, 8}, {40, 8}, {48, 8}};
@@ -157,7 +157,7 @@ TEST_CASE("every number of the header set to hostile values, with a right checks
   CHECK(outcome.loaded() == 0);
 }
 
-TEST_CASE("every number of the metadata set to hostile values, with right checksums") {
+TEST_CASE("metadata with any number set to a hostile value gives an error or a usable model, with right checksums") {
   HostileFile file;
   const std::vector<MetadataField> fields = metadata_fields(file.metadata());
   int64_t integers = 0, lengths = 0, floats = 0;
@@ -172,7 +172,7 @@ TEST_CASE("every number of the metadata set to hostile values, with right checks
     std::byte* at = file.metadata().data() + field.offset;
     const uint64_t value = load_number(at, field.bytes);
     std::vector<uint64_t> values = hostile_values(value, field.bytes);
-    // Not a number, infinities, a subnormal, -1.
+    // These are NaN, the infinities, a subnormal and -1.
     if (field.floating) values.insert(values.end(), {0x7fc00000, 0x7f800000, 0xff800000, 1, 0xbf800000});
     for (uint64_t hostile : values) {
       store_number(at, field.bytes, hostile);
@@ -184,8 +184,8 @@ TEST_CASE("every number of the metadata set to hostile values, with right checks
   CHECK(outcome.errors() > 0);
 }
 
-// Offsets, vtables and padding too: what no field name leads to.
-TEST_CASE("every aligned number of the metadata set to hostile values, with right checksums") {
+// This also alters offsets, vtables and padding, which no field's name leads to.
+TEST_CASE("metadata with any aligned number set to a hostile value gives an error or a usable model") {
   HostileFile file;
   Outcome outcome("any aligned number, fixed up");
   const size_t step = case_step(3);

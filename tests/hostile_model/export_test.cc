@@ -1,4 +1,5 @@
-// The exporter on files whose record of the checkpoint is hostile: a clear error or a sound safetensors file.
+// Tests the exporter on files whose record of the checkpoint is hostile. The result must be a clear error or a valid
+// safetensors file.
 #include <doctest/doctest.h>
 
 #include <cstdio>
@@ -28,7 +29,7 @@ using convert::Checkpoint;
 
 namespace {
 
-// What loading may allocate beyond the file's size, and the names of the report.
+// The bytes that loading may allocate beyond the file's size, and those of the names in the report.
 constexpr uint64_t allocation_constant = description_allowance + max_tensors * sizeof(uint32_t) + (64u << 10);
 
 class SmallModel {
@@ -44,7 +45,7 @@ class SmallModel {
   }
   std::vector<std::byte>& metadata() { return metadata_; }
   std::span<const std::byte> tensors() const { return tensors_; }
-  // With right checksums.
+  // Returns the altered file with right checksums.
   writer::AlignedBytes altered() const { return assemble(metadata_, tensors_); }
 
  private:
@@ -61,7 +62,7 @@ class Exports {
                 static_cast<unsigned long long>(peak_));
   }
 
-  // True when the file was exported, which then is sound.
+  // Returns true if the file was exported. Checks that the export is then valid.
   bool attempt(std::span<const std::byte> file, const std::function<std::string()>& what) {
     const AllocationPeak peak;
     std::string sentence;
@@ -129,7 +130,7 @@ std::string refused(const writer::Origin& origin, const std::function<void(Model
 
 }  // namespace
 
-TEST_CASE("export: every byte of the metadata altered, with right checksums") {
+TEST_CASE("export: metadata with any byte altered gives an error or a valid file, with right checksums") {
   SmallModel model;
   Exports exports("export: metadata byte altered");
   CHECK(exports.attempt(model.altered(), [] { return std::string("unaltered"); }));
@@ -144,7 +145,7 @@ TEST_CASE("export: every byte of the metadata altered, with right checksums") {
   CHECK(exports.exported() > 100);
 }
 
-TEST_CASE("export: every number of the sources set to extremes, with right checksums") {
+TEST_CASE("export: sources with any number set to an extreme give an error or a valid file, with right checksums") {
   SmallModel model;
   Exports exports("export: number of the sources");
   int numbers = 0;
@@ -167,7 +168,7 @@ TEST_CASE("export: every number of the sources set to extremes, with right check
   CHECK(exports.errors() > 1000);
 }
 
-TEST_CASE("export: one defect each") {
+TEST_CASE("export: a file with one defect is refused") {
   const auto whole = [](const std::string& name) {
     return writer::SourceTensor{name, {64, 16}, {{0, 0, 64, 0, {16, 1}}}};
   };
@@ -240,7 +241,7 @@ TEST_CASE("export: one defect each") {
   CHECK(contains(refused({{whole("a")}, "[]"}), "not a JSON object"));
   CHECK(contains(refused({{whole("a")}, "{"}), "JSON"));
   CHECK(contains(refused({{whole("a")}, "{\"a\": \"\xff\"}"}), "JSON"));
-  // Each tensor could be right, all of them together can't.
+  // Each tensor alone could be right, but all of them together can't.
   std::vector<writer::SourceTensor> many;
   for (int i = 0; i < 20000; ++i) many.push_back(whole("tensor " + std::to_string(i)));
   CHECK(refused({many, "{}"}).empty());

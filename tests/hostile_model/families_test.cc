@@ -1,5 +1,4 @@
-// The numbers of files, one file for each way to attend and to
-// read.
+// Alters the numbers of files, one file for each way to attend and to read.
 #include <doctest/doctest.h>
 
 #include <cstdio>
@@ -101,7 +100,7 @@ const Variant variants[] = {
      }},
 };
 
-// 0, 1, all ones, and one more and less than it was.
+// Returns 0, 1, all ones, and `value` plus and minus one.
 std::vector<uint64_t> hostile_values(uint64_t value, size_t bytes) {
   const uint64_t ones = bytes == 8 ? ~0ull : (1ull << (8 * bytes)) - 1;
   std::vector<uint64_t> values;
@@ -113,7 +112,7 @@ std::vector<uint64_t> hostile_values(uint64_t value, size_t bytes) {
 
 }  // namespace
 
-TEST_CASE("every number of newer files set to hostile values, with right checksums") {
+TEST_CASE("a file with any number set to a hostile value gives an error or a usable model, for every way to attend") {
   for (const Variant& variant : variants) {
     CAPTURE(std::string(variant.name));
     TinyModel tiny;
@@ -124,7 +123,7 @@ TEST_CASE("every number of newer files set to hostile values, with right checksu
     CHECK(on_loaded(original.value()) == "");
     Outcome outcome(variant.name);
     for (const MetadataField& field : metadata_fields(file.metadata())) {
-      // Names, weights' checksums and the tokenizer are altered in the other tests.
+      // Other tests alter the checksums of weights and the tokenizer.
       if (field.path.starts_with("tokenizer") || field.path.find("checksum") != field.path.npos) continue;
       std::byte* at = file.metadata().data() + field.offset;
       uint64_t value = 0;

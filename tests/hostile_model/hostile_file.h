@@ -1,4 +1,4 @@
-// A small valid file and the means to alter it so that its checksums don't give the alteration away.
+// A small valid file, and functions that correct its checksums after an alteration, so that they don't reveal it.
 #pragma once
 
 #include <cstring>
@@ -29,7 +29,7 @@ class HostileFile {
     return std::span<const std::byte>(bytes_).subspan(original_.tensor_offset);
   }
 
-  // Makes the metadata's and the header's checksums those of the altered bytes.
+  // Sets the checksums of the metadata and of the header to those of the altered bytes.
   void fix_metadata() {
     linformer::Header header = original_;
     header.metadata_checksum = linformer::hash_bytes(metadata());
@@ -46,7 +46,7 @@ class HostileFile {
   linformer::Header original_;
 };
 
-// A whole file around any metadata and tensor segment, with right checksums.
+// Returns a whole file of this metadata and tensor segment, with right checksums.
 inline linformer::writer::AlignedBytes assemble(std::span<const std::byte> metadata,
                                                 std::span<const std::byte> tensors) {
   const linformer::Header header = linformer::make_header(metadata, tensors.size()).value();

@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "model/flatbuffers_compat.h"
-// After the above, which decides about the library's assertions.
+// This must be included after flatbuffers_compat.h, which turns off the library's assertions.
 #include <flatbuffers/reflection_generated.h>
 
 namespace linformer_test {

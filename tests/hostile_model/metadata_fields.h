@@ -1,4 +1,4 @@
-// Where each number of a metadata section lies, found by walking it along the schema.
+// Finds the place of each number in a metadata section by following the schema.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,10 @@ struct MetadataField {
   size_t offset;     // bytes from the start of the metadata
   size_t bytes;      // 1, 2, 4 or 8
   bool floating;
-  bool length;  // of a vector or string
+  bool length;  // whether it is the length of a vector or string
 };
 
-// Every scalar that is stored, every element of scalar vectors, and the lengths of vectors and strings.
+// Returns every scalar that is stored, every element of scalar vectors, and the lengths of vectors and strings.
 // `metadata` must be well-formed and 8-byte aligned.
 std::vector<MetadataField> metadata_fields(std::span<const std::byte> metadata);
 

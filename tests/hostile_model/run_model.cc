@@ -17,7 +17,7 @@ std::string objection(const char* what, const Status& status) {
   return status.ok() || is_clear(status) ? "" : std::string(what) + " gave the error \"" + status.message() + "\"";
 }
 
-// A text through the model's own tokenizer. Its ids are ones that the embedding has.
+// Encodes texts with the model's own tokenizer. The embedding must have all ids. Returns what is wrong, or "".
 std::string tokenize(const Model& model) {
   const Result<Tokenizer> tokenizer = TokenizerFactory::create(model.description().tokenizer);
   if (!tokenizer.ok()) return objection("the tokenizer", tokenizer.status());
@@ -37,7 +37,7 @@ std::string tokenize(const Model& model) {
   return {};
 }
 
-// Two inputs of a part of the model: tokens or vectors, and encoder states where its layers read them.
+// Two inputs of a part of the model: tokens or vectors, and encoder states if its layers read them.
 struct TwoInputs {
   std::vector<int32_t> ids;
   std::vector<float> vectors, encoder_states;
@@ -49,7 +49,7 @@ TwoInputs two_inputs(const EncoderDescription& encoder, size_t longest) {
   const size_t width = encoder.embedding.vectors.width;
   const bool tokens = encoder.embedding.tokens != absent;
   made.ids.resize(tokens ? longest : 0);
-  // Ids from the whole vocabulary; the pad, which would be removed, is left out.
+  // The ids come from the whole vocabulary, without the pad, which would be removed.
   for (size_t i = 0; i < made.ids.size(); ++i) {
     made.ids[i] = static_cast<int32_t>((7 * i + 2) % encoder.vocab_size);
     if (made.ids[i] == encoder.pad_id)
@@ -67,7 +67,8 @@ TwoInputs two_inputs(const EncoderDescription& encoder, size_t longest) {
   return made;
 }
 
-// What the file may ask of a test that runs thousands: wider vectors or encoder states are refused by no rule.
+// The most floats that the vectors of a text or a row of encoder states may have, because the test runs thousands of
+// models. No rule of the format refuses wider ones.
 constexpr size_t most_floats = size_t{1} << 20;
 
 std::string run_part(const std::shared_ptr<const Model>& model, Part part) {
@@ -95,7 +96,7 @@ std::string run_part(const std::shared_ptr<const Model>& model, Part part) {
   std::vector<std::vector<float>> values(asked.size());
   std::vector<Output> outputs;
   for (size_t i = 0; i < asked.size(); ++i) add_output(session, made.inputs, asked[i], &values[i], &outputs);
-  // More than a call takes: the file decides how many heads there are.
+  // There may be more outputs than a call takes, because the file decides how many heads there are.
   for (size_t i = 0; i < outputs.size(); i += Outputs::most) {
     const std::span<const Output> some = std::span(outputs).subspan(i, std::min(Outputs::most, outputs.size() - i));
     const std::string result = objection("the run", session.run(made.inputs, some));
@@ -109,7 +110,7 @@ std::string encode(const std::shared_ptr<const Model>& model) {
   return result.empty() && model->description().has_decoder() ? run_part(model, Part::decoder) : result;
 }
 
-// Sanitizers make sessions slow: there, every eighth model is run.
+// Sanitizers make sessions slow, so that with them only every eighth model runs.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr int run_every = 8;
 #else

@@ -22,7 +22,7 @@ Projection pool(uint32_t k, uint32_t kernel, uint32_t stride) {
   return projection;
 }
 
-// The new projection serves the keys and values of layer 0.
+// Adds a projection, and uses it for the keys and values of layer 0.
 void use_in_layer_0(ModelDescription& m, const Projection& projection) {
   m.encoder.projections.push_back(projection);
   AttentionDescription& attention = m.encoder.layers[0].attention;
@@ -31,7 +31,7 @@ void use_in_layer_0(ModelDescription& m, const Projection& projection) {
 
 }  // namespace
 
-TEST_CASE("attention that contradicts its tensors or itself") {
+TEST_CASE("attention that contradicts its tensors or itself is refused") {
   const auto attention = [](ModelDescription& m) -> AttentionDescription& { return m.encoder.layers[0].attention; };
   const Attack attacks[] = {
       {"no heads", "heads is 0", [&](ModelDescription& m) { attention(m).heads = 0; }},
@@ -77,7 +77,7 @@ TEST_CASE("attention that contradicts its tensors or itself") {
       {"no output", "", [&](ModelDescription& m) { attention(m).output = {}; }},
       {"output bias alone", "attention.output has weight -1",
        [&](ModelDescription& m) { attention(m).output.weight = absent; }},
-      {"second output alone", "output_second is there without output",
+      {"second output alone", "output_second is present without output",
        [&](ModelDescription& m) {
          attention(m).output_second = attention(m).output;
          attention(m).output = {};
@@ -122,7 +122,7 @@ TEST_CASE("attention that contradicts its tensors or itself") {
        [](ModelDescription& m) { m.encoder.projections[0].kernel = 3; }},
       {"length scale", "projection length_scale is 3",
        [](ModelDescription& m) { m.encoder.projections[0].length_scale = LengthScale{3}; }},
-      {"length scale of keys made later", "projections[0].length_scale scales keys that are compressed before",
+      {"length scale of keys made later", "projections[0].length_scale needs a projection of the order after_linear",
        [](ModelDescription& m) { m.encoder.projections[0].length_scale = LengthScale::inverse_root; }},
       {"length scale of a pool", "length_scale belongs to a projection that is not linear",
        [](ModelDescription& m) {
@@ -197,7 +197,7 @@ TEST_CASE("attention that contradicts its tensors or itself") {
          m.encoder.projections.push_back(projection);
          attention(m).key_projections = {2};
        }},
-      {"keys in other windows", "in other windows than values",
+      {"keys in other windows", "has other windows for keys than for values",
        [&](ModelDescription& m) {
          m.encoder.projections.push_back(pool(4, 5, 5));
          m.encoder.projections.push_back(pool(4, 4, 5));
@@ -208,7 +208,7 @@ TEST_CASE("attention that contradicts its tensors or itself") {
   run_attacks("attention", attacks);
 }
 
-TEST_CASE("positions in attention that can't have them") {
+TEST_CASE("positions in attention that can't have them are refused") {
   const auto attention = [](ModelDescription& m) -> AttentionDescription& { return m.encoder.layers[0].attention; };
   const auto after_linear = [](ModelDescription& m) {
     for (Projection& projection : m.encoder.projections) projection.order = ProjectionOrder::after_linear;
@@ -232,9 +232,9 @@ TEST_CASE("positions in attention that can't have them") {
       {"rotary NaN", "rotary_base is", [&](ModelDescription& m) { attention(m).rotary_base = not_a_number; }},
       {"rotary infinite", "rotary_base is inf", [&](ModelDescription& m) { attention(m).rotary_base = infinity; }},
       {"rotary negative", "rotary_base is -1", [&](ModelDescription& m) { attention(m).rotary_base = -1; }},
-      {"rotary before the linear", "rotary_base turns keys that are compressed before they are made",
+      {"rotary before the linear", "rotary_base rotates keys, but keys are computed from compressed rows",
        [&](ModelDescription& m) { attention(m).rotary_base = 10000; }},
-      {"rotary of odd heads", "rotary_base turns pairs of channels, but head_dim is 1",
+      {"rotary of odd heads", "rotary_base rotates pairs of channels, but head_dim is 1",
        [&](ModelDescription& m) {
          after_linear(m);
          attention(m).heads = attention(m).kv_heads = 16;
@@ -242,13 +242,13 @@ TEST_CASE("positions in attention that can't have them") {
          attention(m).rotary_base = 10000;
        }},
       {"rotary of encoder states",
-       "rotary_base turns keys by their positions, but they are not of the layer's own rows",
+       "rotary_base rotates keys by their positions, but they are not keys of the layer's own rows",
        [&](ModelDescription& m) {
          after_linear(m);
          from_memory(m);
          attention(m).rotary_base = 10000;
        }},
-      {"rotary values", "rotary_base turns keys and not values, but values are the keys",
+      {"rotary values", "rotary_base rotates keys and not values, but values are the keys",
        [&](ModelDescription& m) {
          after_linear(m);
          attention(m).value_is_key = true;
@@ -257,7 +257,7 @@ TEST_CASE("positions in attention that can't have them") {
          attention(m).rotary_base = 10000;
        }},
       {"masked rows of values before the linear",
-       "row_mask zeroes rows of keys that are compressed before they are made",
+       "row_mask zeroes rows of keys, but keys are computed from compressed rows",
        [&](ModelDescription& m) {
          m.encoder.projections[attention(m).key_projections[0]].order = ProjectionOrder::after_linear;
          attention(m).row_mask = RowMask::zeroed;
@@ -288,12 +288,12 @@ TEST_CASE("positions in attention that can't have them") {
          m.encoder.layers[0].outer_norm = m.encoder.layers[0].attention_norm;
          m.encoder.layers[0].outer_norm.scale = m.encoder.layers[0].ffn_in.bias;
        }},
-      {"outer norm, pre-norm", "outer_norm needs norms behind each half of a layer",
+      {"outer norm, pre-norm", "outer_norm needs the norm placement post and the standard residual",
        [&](ModelDescription& m) {
          m.encoder.norm_placement = NormPlacement::pre;
          m.encoder.layers[0].outer_norm = m.encoder.layers[0].attention_norm;
        }},
-      {"outer norm, nothing added", "outer_norm needs norms behind each half of a layer",
+      {"outer norm, nothing added", "outer_norm needs the norm placement post and the standard residual",
        [&](ModelDescription& m) {
          m.encoder.residual = ResidualKind::none;
          m.encoder.layers[0].outer_norm = m.encoder.layers[0].attention_norm;
@@ -305,7 +305,7 @@ TEST_CASE("positions in attention that can't have them") {
        }},
       {"kind of a norm", "norm kind is 2",
        [&](ModelDescription& m) { m.encoder.layers[0].attention_norm.kind = NormKind{2}; }},
-      {"norm of keys before the linear", "key_norm changes keys that are compressed before they are made",
+      {"norm of keys before the linear", "key_norm acts on keys, but keys are computed from compressed rows",
        [&](ModelDescription& m) { attention(m).key_norm = m.encoder.layers[0].attention_norm; }},
       {"norm of values", "key_norm changes keys and not values, but values are the keys",
        [&](ModelDescription& m) {
@@ -326,7 +326,7 @@ TEST_CASE("positions in attention that can't have them") {
          attention(m).window = 1;
        }},
       {"window beside keys that are compressed first",
-       "window is beside compressed keys, which have to be projections of",
+       "window is beside compressed keys, which need the order after_linear",
        [&](ModelDescription& m) { attention(m).window = 1; }},
       {"window in a causal layer", "window is beside compressed keys, which a causal layer can't have",
        [&](ModelDescription& m) {
@@ -334,14 +334,13 @@ TEST_CASE("positions in attention that can't have them") {
          attention(m).window = 1;
          attention(m).causal = true;
        }},
-      {"window beside scaled keys", "window is beside compressed keys, which have to be projections of",
+      {"window beside scaled keys", "window is beside compressed keys, which need the order after_linear",
        [&](ModelDescription& m) {
          after_linear(m);
          for (Projection& projection : m.encoder.projections) projection.length_scale = LengthScale::inverse_root;
          attention(m).window = 1;
        }},
-      {"window beside pooled keys",
-       "window is beside compressed keys, which one linear projection for all heads has to",
+      {"window beside pooled keys", "window is beside compressed keys, which need one linear projection for all heads",
        [&](ModelDescription& m) {
          use_in_layer_0(m, pool(4, 5, 5));
          attention(m).window = 1;
@@ -371,7 +370,8 @@ TEST_CASE("positions in attention that can't have them") {
          after_linear(m);
          m.encoder.projections[0].exact_tokens = {4000000000u};
        }},
-      {"window into encoder states", "window goes by distances between rows, but keys are not of the layer's own rows",
+      {"window into encoder states",
+       "window depends on distances between rows, but keys are not those of the layer's own rows",
        [&](ModelDescription& m) {
          full(m);
          from_memory(m);
@@ -393,7 +393,7 @@ TEST_CASE("positions in attention that can't have them") {
          attention(m).position_bias = -2;
        }},
       {"position bias of compressed keys",
-       "position_bias goes by distances between rows, but keys are compressed and the layer has no window",
+       "position_bias depends on distances between rows, but keys are compressed and the layer has no window",
        [&](ModelDescription& m) { attention(m).position_bias = 0; }},
       {"position bias of another shape beside compressed keys", "attention.position_bias needs shape [2, 39]",
        [&](ModelDescription& m) {
@@ -402,7 +402,7 @@ TEST_CASE("positions in attention that can't have them") {
          attention(m).position_bias = m.encoder.layers[0].ffn_in.bias;
        }},
       {"position bias beside pooled keys",
-       "window is beside compressed keys, which one linear projection for all heads has to",
+       "window is beside compressed keys, which need one linear projection for all heads",
        [&](ModelDescription& m) {
          use_in_layer_0(m, pool(4, 5, 5));
          attention(m).window = 1;

@@ -10,7 +10,7 @@ namespace linformer_test::semantic_encoder_test {
 
 using namespace linformer;
 
-TEST_CASE("an encoder that contradicts its tensors or itself") {
+TEST_CASE("an encoder that contradicts its tensors or itself is refused") {
   const Attack attacks[] = {
       {"no producer", "producer is not", [](ModelDescription& m) { m.producer.clear(); }},
       {"no dialect", "dialect is not", [](ModelDescription& m) { m.dialect.clear(); }},
@@ -42,7 +42,7 @@ TEST_CASE("an encoder that contradicts its tensors or itself") {
       {"embedding in panels", "needs row_major",
        [](ModelDescription& m) {
          tensor(m, m.encoder.embedding.tokens).layout = TensorLayout::panel16;
-         tensor(m, m.encoder.embedding.tokens).type = ElementType::f16;  // of as many bytes
+         tensor(m, m.encoder.embedding.tokens).type = ElementType::f16;  // with as many bytes
          m.mlm = {};
        }},
       {"vector as embedding", "needs shape [any, any]",
@@ -95,7 +95,7 @@ TEST_CASE("an encoder that contradicts its tensors or itself") {
       {"norm before a factor that is absent", "norm_before_factor is true, but there is no factor",
        [](ModelDescription& m) { m.encoder.embedding.norm_before_factor = true; }},
       {"no layers", "layers has 0 entries", [](ModelDescription& m) { m.encoder.layers.clear(); }},
-      {"no layers, positions", "layers has 0 entries, which takes a token embedding alone",
+      {"no layers, positions", "layers has 0 entries, which is possible only for a token embedding",
        [](ModelDescription& m) {
          m.encoder.layers.clear();
          m.mlm = {};

@@ -12,7 +12,7 @@ using namespace linformer;
 
 namespace {
 
-// Head 0 with one output, which takes the same bytes.
+// Gives head 0 a single output, whose weight takes the same number of bytes.
 void make_score(ModelDescription& m) {
   ClassificationHead& head = m.heads[0];
   tensor(m, head.output.weight).shape = {1, 16};
@@ -24,11 +24,12 @@ void make_score(ModelDescription& m) {
 
 }  // namespace
 
-TEST_CASE("heads that contradict their tensors or themselves") {
+TEST_CASE("heads that contradict their tensors or themselves are refused") {
   const Attack attacks[] = {
       {"no heads", "", [](ModelDescription& m) { m.heads.clear(); }},
       {"nameless", "heads[1].name is empty", [](ModelDescription& m) { m.heads[1].name.clear(); }},
-      {"same name", "heads[1].name is that of head 0", [](ModelDescription& m) { m.heads[1].name = m.heads[0].name; }},
+      {"same name", "heads[1].name is the name of head 0 too",
+       [](ModelDescription& m) { m.heads[1].name = m.heads[0].name; }},
       {"name with a line end", "not printable", [](ModelDescription& m) { m.heads[1].name = std::string("a\nb"); }},
       {"pooling", "head pooling is 7", [](ModelDescription& m) { m.heads[0].pooling = Pooling{7}; }},
       {"activation", "head activation is 200", [](ModelDescription& m) { m.heads[0].activation = Activation{200}; }},
@@ -52,7 +53,7 @@ TEST_CASE("heads that contradict their tensors or themselves") {
       {"a score of two outputs", "kind is score, which has one output, but there are 2",
        [](ModelDescription& m) { m.heads[0].kind = HeadKind::score; }},
       {"a score", "", make_score},
-      {"an activation of no score", "score_activation acts on no score",
+      {"an activation of no score", "score_activation is set, but",
        [](ModelDescription& m) { m.heads[0].score_activation = Activation::sigmoid; }},
       {"a score's activation", "head score_activation is 99",
        [](ModelDescription& m) { m.heads[0].score_activation = Activation{99}; }},
@@ -86,7 +87,7 @@ TEST_CASE("heads that contradict their tensors or themselves") {
          m.embedding.prompts = {{"query", "query: "}};
          m.embedding.default_prompt = 1;
        }},
-      {"two prompts of one name", "embedding.prompts[1].name is that of prompt 0",
+      {"two prompts of one name", "embedding.prompts[1].name is the name of prompt 0 too",
        [](ModelDescription& m) {
          m.embedding.present = true;
          m.embedding.prompts = {{"query", "a"}, {"query", "b"}};

@@ -16,7 +16,7 @@ TensorDescription& query_weight(ModelDescription& m) { return tensor(m, m.encode
 
 }  // namespace
 
-TEST_CASE("tensors that contradict the file or themselves") {
+TEST_CASE("tensors that contradict the file or themselves are refused") {
   const Attack attacks[] = {
       {"unaltered", "", [](ModelDescription&) {}},
       {"no tensors", "tensors has 0 entries", [](ModelDescription& m) { m.tensors.clear(); }},

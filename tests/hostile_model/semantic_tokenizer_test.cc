@@ -21,7 +21,7 @@ const std::vector<uint8_t> uses{0, 1, 2}, unknown_use{0, 0, 3};
 const std::vector<double> exact{0, 1, 2}, unbounded_exact{0, infinity, 2};
 const std::string text = "abcd", latin = "ab\xe9\x64";
 
-// Three tokens, "a", "b" and "cd", which are their own ids.
+// Gives the model three tokens, "a", "b" and "cd", whose indices are their ids.
 TokenizerDescription& three_tokens(ModelDescription& m) {
   TokenizerDescription& t = m.tokenizer;
   t.token_bytes = text;
@@ -46,7 +46,7 @@ TokenizerDescription& unigram(ModelDescription& m) {
 
 }  // namespace
 
-TEST_CASE("tokenizers whose tokens contradict themselves or the vocabulary") {
+TEST_CASE("tokenizers whose tokens contradict themselves or the vocabulary are refused") {
   const Attack attacks[] = {
       {"three tokens", "", [](ModelDescription& m) { three_tokens(m); }},
       {"unknown kind", "tokenizer kind is 5", [](ModelDescription& m) { m.tokenizer.kind = TokenizerKind{5}; }},
@@ -148,7 +148,7 @@ TEST_CASE("tokenizers whose tokens contradict themselves or the vocabulary") {
   run_attacks("tokens", attacks);
 }
 
-TEST_CASE("tokenizers whose ids and templates contradict the vocabulary") {
+TEST_CASE("tokenizers whose ids and templates contradict the vocabulary are refused") {
   const Attack attacks[] = {
       {"unk", "tokenizer.unk is 64", [](ModelDescription& m) { m.tokenizer.unk = 64; }},
       {"bos", "tokenizer.bos is -2", [](ModelDescription& m) { m.tokenizer.bos = -2; }},
@@ -157,7 +157,7 @@ TEST_CASE("tokenizers whose ids and templates contradict the vocabulary") {
       {"mask", "tokenizer.mask is 64", [](ModelDescription& m) { m.tokenizer.mask = 64; }},
       {"added id", "added_tokens[2].id is 64", [](ModelDescription& m) { m.tokenizer.added_tokens[2].id = 64; }},
       {"added id -1", "added_tokens[0].id is -1", [](ModelDescription& m) { m.tokenizer.added_tokens[0].id = -1; }},
-      {"added content", "added_tokens[2].content has 0 bytes",
+      {"added content", "added_tokens[2].content is empty",
        [](ModelDescription& m) { m.tokenizer.added_tokens[2].content.clear(); }},
       {"added not UTF-8", "added_tokens[2].content",
        [](ModelDescription& m) { m.tokenizer.added_tokens[2].content = std::string("\xfe"); }},

@@ -1,5 +1,5 @@
-# Run by ctest with -DCHECK=missing|missing_packages|fetched: what the configuration says where libraries are missing,
-# and a build with pinned ones.
+# Checks the errors of the configuration if libraries are missing, and a build with pinned libraries. ctest runs this
+# script with -DCHECK=missing|missing_packages|fetched.
 cmake_minimum_required(VERSION 3.22)
 include(${SOURCE}/run.cmake)
 set(work ${WORK}/${CHECK})
@@ -10,7 +10,7 @@ endif()
 file(REMOVE_RECURSE ${work})
 file(MAKE_DIRECTORY ${work})
 
-# Nothing of the system is found, only what is given by name.
+# With these options CMake finds nothing of the system, except for libraries that are given by name.
 set(bare -DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF -DCMAKE_FIND_USE_SYSTEM_ENVIRONMENT_PATH=OFF)
 set(library -DLINFORMER_BUILD_TESTS=OFF -DLINFORMER_BUILD_APPS=OFF -DLINFORMER_BUILD_CONVERTER=OFF)
 
@@ -28,7 +28,7 @@ function(tree_configures name expected words)
   set(said "${text}" PARENT_SCOPE)
 endfunction()
 
-# The same for the library alone, which finds nothing of the system.
+# configures(NAME CODE WORDS ARGUMENTS...): does the same for the library alone, without libraries of the system.
 function(configures name expected words)
   tree_configures(${name} ${expected} "${words}" ${bare} ${library} ${ARGN})
 endfunction()
@@ -89,12 +89,12 @@ elseif(CHECK STREQUAL "missing_packages")
     string(APPEND installs " ${debian}")
   endwhile()
   tree_configures(no_packages 1 "${all} On Debian and Ubuntu: ${installs} " ${hidden} -DLINFORMER_BUILD_TESTS=ON)
-  # Without -DLINFORMER_BUILD_TESTS=ON a missing doctest is no error.
+  # Without -DLINFORMER_BUILD_TESTS=ON a missing doctest isn't an error.
   tree_configures(no_tests 0 "doctest is not here: built without tests .*Generating done"
     -DCMAKE_DISABLE_FIND_PACKAGE_doctest=ON)
 
 elseif(CHECK STREQUAL "fetched")
-  # A source that stands for an archive: LINFORMER_TEST_XSIMD_SOURCE.
+  # LINFORMER_TEST_XSIMD_SOURCE may name an unpacked xsimd, which replaces its archive.
   set(sources)
   if(NOT "$ENV{LINFORMER_TEST_XSIMD_SOURCE}" STREQUAL "")
     set(sources -DFETCHCONTENT_SOURCE_DIR_LINFORMER_XSIMD=$ENV{LINFORMER_TEST_XSIMD_SOURCE})
@@ -103,7 +103,7 @@ elseif(CHECK STREQUAL "fetched")
     -DLINFORMER_DEPS_DIR=$ENV{LINFORMER_TEST_DEPS_DIR} "-DCMAKE_CXX_FLAGS=${FLAGS} -O0" -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER})
   run(ignored ${CMAKE_COMMAND} --build ${work}/build --parallel 2)
   run(ignored ${CMAKE_COMMAND} --install ${work}/build --prefix ${work}/prefix)
-  # Its user has none of these libraries either.
+  # The project that uses the installed library finds none of these libraries in the system either.
   run(ignored ${CMAKE_COMMAND} -S ${SOURCE}/consumer -B ${work}/consumer -G ${GENERATOR} -DCMAKE_MAKE_PROGRAM=${MAKE} ${bare}
     -DHOW=find_package -DLINK=static,shared -DCMAKE_PREFIX_PATH=${work}/prefix -DCMAKE_C_COMPILER=${CC}
     -DCMAKE_CXX_COMPILER=${CXX})

@@ -1,11 +1,12 @@
-# Run by ctest with -DCHECK=find_package|find_package_c|find_package_shared|pkg_config|pkg_config_shared|size|symbols|
-# programs|quickstart|needed|address_space|uninstall; CMakeLists.txt gives the other variables.
+# Checks the installed library and programs. ctest runs this script with
+# -DCHECK=find_package|find_package_c|find_package_shared|pkg_config|pkg_config_shared|size|symbols|programs|quickstart|
+# needed|address_space|uninstall; CMakeLists.txt sets the other variables.
 cmake_minimum_required(VERSION 3.22)
 include(${SOURCE}/run.cmake)
 set(work ${WORK}/${CHECK})
 set(prefix ${work}/prefix)
 
-# Two of the components: what a project needs that links the library. Neither has the programs.
+# Installs the two components that a project which links the library needs. Neither has the programs.
 function(install_library)
   foreach(component shared development)
     run(ignored ${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix} --component ${component})
@@ -15,8 +16,8 @@ function(install_library)
   endif()
 endfunction()
 
-# Everything, below ${prefix}. CMake lists the files in the build folder, where `uninstall` looks for them: the list of
-# what a person had installed comes back when restore_manifest() is called.
+# Installs everything below ${prefix}. CMake writes the list of files into the build folder, where `uninstall` reads it.
+# restore_manifest() restores the list of an installation that the user had made before.
 set(manifest ${BUILD}/install_manifest.txt)
 function(install_everything)
   if(EXISTS ${manifest})
@@ -32,7 +33,8 @@ function(restore_manifest)
   endif()
 endfunction()
 
-# `program` was built against the installed library: it links what the same program of the tree does.
+# Checks that `program`, which was built with the installed library, links the same libraries as the same program of the
+# tree.
 function(links_like_the_tree program)
   run(expected ${TOKENIZES})
   run(version ${program})
@@ -44,7 +46,8 @@ function(links_like_the_tree program)
   endif()
 endfunction()
 
-# `program` was built from apps/examples/classify.c by a C compiler: it classifies a text with the sample model.
+# Checks that `program`, which a C compiler built from apps/examples/classify.c, classifies a text with the sample
+# model.
 function(classifies_in_c program)
   run(ignored ${CONVERT} ${SAMPLE}/checkpoint.pt -o ${work}/sample.lnfr --tokenizer ${SAMPLE}
     --labels negative,positive)
@@ -74,12 +77,12 @@ if(CHECK STREQUAL "find_package")
       message(FATAL_ERROR "a plugin that links the archive exports ${exports}")
     endif()
   endif()
-  if(NOT FETCHED)  # else utf8proc is a part of the archive
+  if(NOT FETCHED)  # If it is fetched, utf8proc is a part of the archive.
     load_cache(${work}/build READ_WITH_PREFIX consumer_ linformer_utf8proc_library)
     if(NOT consumer_linformer_utf8proc_library STREQUAL UTF8PROC_LIBRARY)
       message(FATAL_ERROR "the tree links ${UTF8PROC_LIBRARY}, the package ${consumer_linformer_utf8proc_library}")
     endif()
-    # Another version is refused, and said.
+    # Another version of utf8proc must be refused with an error that names it.
     file(WRITE ${work}/newer/utf8proc.h "#define UTF8PROC_VERSION_MAJOR 99\n#define UTF8PROC_VERSION_MINOR 8\n"
       "/** The patch */\n#define UTF8PROC_VERSION_PATCH 7\n")
     execute_process(COMMAND ${CMAKE_COMMAND} -S ${SOURCE}/consumer -B ${work}/refused -G ${GENERATOR} -DHOW=find_package
@@ -90,7 +93,7 @@ if(CHECK STREQUAL "find_package")
     endif()
   endif()
 
-  # What is installed knows nothing of the machine that it was built on.
+  # The installed files must not contain paths of the machine on which they were built.
   file(GLOB_RECURSE scripts ${prefix}/*.cmake ${prefix}/*.pc)
   list(LENGTH scripts count)
   if(count LESS 5)
@@ -120,7 +123,7 @@ elseif(CHECK STREQUAL "find_package_shared")
     -DCMAKE_PREFIX_PATH=${prefix} -DCMAKE_C_COMPILER=${CC} "-DCMAKE_C_FLAGS=${FLAGS}")
   run(ignored ${CMAKE_COMMAND} --build ${work}/build)
   prints_the_version(${work}/build/version)
-  # A part that isn't there is named.
+  # The error for a missing component must name it.
   execute_process(COMMAND ${CMAKE_COMMAND} -S ${SOURCE}/consumer -B ${work}/refused -G ${GENERATOR} -DHOW=find_package
     -DLINK=framework -DCMAKE_PREFIX_PATH=${prefix} RESULT_VARIABLE code OUTPUT_QUIET ERROR_VARIABLE error)
   if(code EQUAL 0 OR NOT error MATCHES "no[ \n]+component[ \n]+'framework'")
@@ -172,7 +175,7 @@ elseif(CHECK STREQUAL "programs")
   if(NOT EXISTS ${prefix}/share/man/man1/linformer-fill-mask.1)
     message(FATAL_ERROR "the man page of linformer fill-mask is not installed")
   endif()
-  # Without a component's name all of them are installed: the three and the licence.
+  # Without a component's name everything must be installed: the three components and the licence.
   file(GLOB_RECURSE all RELATIVE ${prefix} ${prefix}/*)
   file(REMOVE_RECURSE ${prefix})
   foreach(component programs shared development licence)
@@ -184,7 +187,7 @@ elseif(CHECK STREQUAL "programs")
   endif()
 
 elseif(CHECK STREQUAL "uninstall")
-  # uninstalls(SUCCEEDS WORDS VARIABLE=VALUE...): whether it does, and what it says.
+  # uninstalls(SUCCEEDS WORDS VARIABLE=VALUE...): runs `uninstall` and checks whether it succeeds and prints WORDS.
   function(uninstalls succeeds words)
     execute_process(COMMAND ${CMAKE_COMMAND} -E env ${ARGN} ${CMAKE_COMMAND} --build ${BUILD} --target uninstall
       RESULT_VARIABLE code OUTPUT_VARIABLE text ERROR_VARIABLE text)
@@ -192,7 +195,8 @@ elseif(CHECK STREQUAL "uninstall")
       message(FATAL_ERROR "expected ${words}, not code ${code} and\n${text}")
     endif()
   endfunction()
-  # leaves(ROOT FILES): nothing but FILES is left below ROOT, and none of the folders that are ours alone without them.
+  # leaves(ROOT FILES): checks that only FILES are left below ROOT. Folders with `linformer` in their names count as
+  # files.
   function(leaves root expected)
     file(GLOB_RECURSE left LIST_DIRECTORIES true RELATIVE ${root} ${root}/*)
     foreach(path IN LISTS left)
@@ -211,7 +215,7 @@ elseif(CHECK STREQUAL "uninstall")
   if(count LESS 50)
     message(FATAL_ERROR "only ${count} files were installed: this check sees nothing")
   endif()
-  # Another's file stays, in a folder of ours too.
+  # Files of other programs must stay, also in the library's folders.
   file(WRITE ${prefix}/include/linformer/another.h "")
   file(WRITE ${prefix}/bin/another.sh "")
   uninstalls(TRUE "Removed ${count} of the ${count} files")
@@ -226,7 +230,7 @@ elseif(CHECK STREQUAL "uninstall")
   restore_manifest()
 
 elseif(CHECK STREQUAL "quickstart")
-  # apps/quickstart.sh builds some targets only; what it builds must be all that `cmake --install` asks for.
+  # apps/quickstart.sh builds only some targets. They must make all files that `cmake --install` installs.
   if(NOT GENERATOR STREQUAL "Ninja")
     message("skipped: asks Ninja what its targets make")
     return()
@@ -246,11 +250,11 @@ elseif(CHECK STREQUAL "quickstart")
       string(REGEX REPLACE "FILES? \"${BUILD}/([^\"]+)\"" "\\1" output "${output}")
       get_filename_component(extension ${output} EXT)
       if(NOT extension STREQUAL "" AND NOT extension MATCHES "^\\.(a|so|1|fish)")
-        continue()  # written while the build is configured
+        continue()  # The configuration of the build writes this file.
       endif()
       math(EXPR made "${made} + 1")
       string(FIND "${commands}" " ${output} " found)
-      if(found EQUAL -1)  # what a command writes to
+      if(found EQUAL -1)  # A command may write the file by redirection.
         string(FIND "${commands}\n" " > ${BUILD}/${output}\n" found)
       endif()
       if(found EQUAL -1)
@@ -288,7 +292,7 @@ elseif(CHECK STREQUAL "size")
     run(ignored ${STRIP} -o ${work}/stripped ${${program}})
     file(SIZE ${work}/stripped bytes)
     if(CUDA)
-      # Kernels for four architectures and CUDA's runtime: 6,623,752.
+      # Kernels for four architectures and CUDA's runtime take 6,623,752 bytes.
       message("${program}: ${bytes} bytes stripped, of 8,000,000 with CUDA")
       if(bytes GREATER 8000000)
         string(APPEND beyond_limits "\n${program} has ${bytes} bytes with CUDA, more than 8,000,000")
@@ -300,7 +304,7 @@ elseif(CHECK STREQUAL "size")
       set(backends backends)
     endif()
     string(TOLOWER ${program}/${backends} key)
-    # Another compiler's code has another size, which nobody recorded.
+    # The sizes were recorded with one compiler. Code of other compilers may differ more.
     last_record(${SOURCE}/sizes.txt ${key} recorded)
     set(percent 10)
     if(recorded_environment STREQUAL COMPILER)
@@ -320,7 +324,7 @@ elseif(CHECK STREQUAL "symbols")
     message("skipped: assertions and sanitizers call what the release build does not")
     return()
   endif()
-  # tests/layers reads the sources; this reads what came out of headers too.
+  # tests/layers checks the sources. This check also sees the code that comes from headers.
   run(symbols ${NM} -u ${ARCHIVE})
   string(REGEX MATCHALL "U [^\n]+" symbols "${symbols}")
   list(TRANSFORM symbols REPLACE "^U " "")
@@ -331,7 +335,8 @@ elseif(CHECK STREQUAL "symbols")
   foreach(symbol abort exit _exit quick_exit __assert_fail raise printf fprintf vprintf vfprintf puts putchar fputs fputc
       fwrite perror __printf_chk __fprintf_chk stdout stderr __cxa_throw __cxa_allocate_exception __cxa_begin_catch
       _ZSt4cout _ZSt4cerr _ZSt9terminatev setenv putenv setlocale openblas_set_num_threads
-      # Memory that runs out: operator new without nothrow, and what std::vector, std::string and their kin throw.
+      # These names belong to code that throws if memory runs out: operator new without nothrow, std::vector,
+      # std::string and similar classes.
       _Znwm _Znam _Znwj _Znaj _ZnwmSt11align_val_t _ZnamSt11align_val_t _ZSt17__throw_bad_allocv
       _ZSt20__throw_length_errorPKc _ZSt28__throw_bad_array_new_lengthv _ZSt19__throw_logic_errorPKc
       _ZSt25__throw_bad_function_callv)
@@ -341,7 +346,7 @@ elseif(CHECK STREQUAL "symbols")
   endforeach()
   message("${count} undefined symbols looked at")
 elseif(CHECK STREQUAL "needed")
-  # Backends' libraries are opened when a backend is asked for: a process that doesn't ask runs no code of theirs.
+  # The library of a backend is opened when the backend is requested, so the programs must not be linked to it.
   foreach(program ${LINFORMER} ${CONVERT} ${TINY})
     needed_by(${program} needed)
     if(NOT needed MATCHES "libc")
@@ -359,8 +364,8 @@ elseif(CHECK STREQUAL "address_space")
     return()
   endif()
   run(ignored ${CONVERT} ${SAMPLE}/checkpoint.pt -o ${work}/sample.lnfr --tokenizer ${SAMPLE})
-  # limited(KILOBYTES COMMAND...): its code, output and errors with so much address space. What takes more than
-  # seconds waits for memory that will never come.
+  # limited(KILOBYTES COMMAND...): runs the command with this much address space, and sets `code`, `out` and `error`.
+  # The timeout ends a command that waits for memory forever.
   function(limited kilobytes)
     execute_process(COMMAND sh -c "ulimit -v ${kilobytes}; exec \"$@\"" sh ${ARGN} TIMEOUT 20
       RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE error)
@@ -380,8 +385,8 @@ elseif(CHECK STREQUAL "address_space")
     if(NOT code EQUAL 0 OR out STREQUAL "")
       message(FATAL_ERROR "linformer classify gave ${code}\n${out}${error}")
     endif()
-    # OpenBLAS waits for ever for address space that a limit denies, and oneDNN ends the process: they are asked only
-    # where there is enough.
+    # If the limit denies address space, OpenBLAS waits for it forever and oneDNN ends the process. So the runtime must
+    # use them only if there is enough.
     foreach(backend onednn openblas)
       limited(${kilobytes} ${LINFORMER} classify ${work}/sample.lnfr --threads 4 --backend ${backend} ${texts})
       if(NOT code EQUAL 0 AND NOT (code EQUAL 1 AND error MATCHES "^linformer: [^\n]+native[^\n]*\n$"))

@@ -1,5 +1,5 @@
-// A plugin that links the archive, with one function for its host: it loads a model, classifies ids with two threads
-// and makes a tokenizer. 0 when all of that worked.
+// A plugin that links the archive, with one function for its host. The function loads a model, classifies ids with two
+// threads and tries to create a tokenizer. It returns 0 if everything is as expected.
 #include <memory>
 
 #include "linformer/session.h"
@@ -14,7 +14,7 @@ extern "C" __attribute__((visibility("default"))) int plugin_classify(const char
   const linformer::Tokens text = ids;
   float probabilities[3];
   if (!session->run({&text, 1}, linformer::Output::probabilities(probabilities)).ok()) return 3;
-  // The model has no tokenizer: the error is right, and what it takes to make one is linked.
+  // The model has no tokenizer, so an error is expected. The call links the code of tokenizers into the plugin.
   if (linformer::Tokenizer::create(*model).ok()) return 4;
   return 0;
 }

@@ -1,6 +1,6 @@
-# For the scripts of this folder and of tests/embedding.
+# Functions for the scripts of this folder and of tests/embedding.
 
-# Where this build found its libraries, for another configuration of the tree.
+# The paths at which this build found its libraries, as arguments for another configuration of the tree.
 set(dependencies)
 foreach(variable XSIMD_INCLUDE_DIR FLATBUFFERS_INCLUDE_DIR LINFORMER_FLATC XXHASH_INCLUDE_DIR UTF8PROC_INCLUDE_DIR
     UTF8PROC_LIBRARY)
@@ -9,7 +9,8 @@ foreach(variable XSIMD_INCLUDE_DIR FLATBUFFERS_INCLUDE_DIR LINFORMER_FLATC XXHAS
   endif()
 endforeach()
 
-# run(OUTPUT COMMAND...): stops with the command's words when it fails.
+# run(OUTPUT COMMAND...): sets OUTPUT to the command's standard output. If the command fails, the script stops and
+# prints the output and the errors.
 function(run output)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE text ERROR_VARIABLE error)
   if(NOT code EQUAL 0)
@@ -19,7 +20,7 @@ function(run output)
   set(${output} "${text}" PARENT_SCOPE)
 endfunction()
 
-# The shared libraries that a program names.
+# needed_by(PROGRAM OUTPUT): sets OUTPUT to the shared libraries that the program needs.
 function(needed_by program output)
   run(text ${READELF} -d ${program})
   string(REGEX MATCHALL "\\(NEEDED\\)[^\n]*\\[[^]]+\\]" lines "${text}")
@@ -28,7 +29,7 @@ function(needed_by program output)
   set(${output} "${lines}" PARENT_SCOPE)
 endfunction()
 
-# The names that a shared library exports; its versions of symbols among them.
+# exported_by(LIBRARY OUTPUT): sets OUTPUT to the names that a shared library exports, including versions of symbols.
 function(exported_by library output)
   run(text ${NM} -D --defined-only ${library})
   string(REGEX MATCHALL "[^ \n]+\n" names "${text}")
@@ -41,7 +42,7 @@ function(exported_by library output)
   endif()
 endfunction()
 
-# Installs the library alone, loads a model with `program` and looks at the three probabilities.
+# Runs `program` with a random model and checks that it prints three probabilities.
 function(classify program)
   run(ignored ${WRITE_MODEL} ${work}/model.lnfr)
   run(text ${program} ${work}/model.lnfr 4 5 6 7)
@@ -53,7 +54,8 @@ function(classify program)
   message("${CHECK}: ${probabilities}")
 endfunction()
 
-# `program` was built from version.c; VARIABLES are set for it.
+# prints_the_version(PROGRAM VARIABLE=VALUE...): checks the output of a program that was built from version.c. The
+# variables are set in its environment.
 function(prints_the_version program)
   run(text ${CMAKE_COMMAND} -E env ${ARGN} ${program})
   if(NOT text MATCHES "^${VERSION}, model files of version [1-9][0-9]*\n$")

@@ -1,5 +1,6 @@
-# Run by ctest with -DCHECK=add_subdirectory|fetch_content: the library as a part of another project, which links the
-# archive and the shared library. Everything unoptimised: what counts is that it builds.
+# Builds the library as a part of another project, which links the archive and the shared library. It is compiled
+# without optimisation, because the test only checks that it builds. ctest runs this script with
+# -DCHECK=add_subdirectory|fetch_content.
 cmake_minimum_required(VERSION 3.22)
 include(${SOURCE}/run.cmake)
 set(work ${WORK}/${CHECK})
@@ -10,11 +11,11 @@ endif()
 file(REMOVE_RECURSE ${work})
 file(MAKE_DIRECTORY ${work})
 
-# What the library is built from, and nothing else.
+# Packs only the files from which the library is built.
 set(from ${work}/linformer.tar.gz)
 run(ignored ${CMAKE_COMMAND} -E chdir ${TREE} ${CMAKE_COMMAND} -E tar czf ${from}
   CMakeLists.txt runtime schema third_party)
-# Both ways put it into the same folders, so that the second compiles nothing where there is ccache.
+# Both checks unpack it into the same folders, so that with ccache the second check compiles nothing.
 set(ENV{CCACHE_BASEDIR} ${work})
 set(ENV{CCACHE_NOHASHDIR} 1)
 if(CHECK STREQUAL "add_subdirectory")
@@ -29,7 +30,7 @@ run(ignored ${CMAKE_COMMAND} --build ${work}/build --parallel 2)
 classify(${work}/build/consumer)
 prints_the_version(${work}/build/version)
 
-# Nothing else came with it.
+# The library must not add programs, tests, optional backends or installed files to the other project.
 load_cache(${work}/build READ_WITH_PREFIX consumer_ LINFORMER_ONEDNN LINFORMER_OPENBLAS LINFORMER_CUDA
   LINFORMER_BUILD_CONVERTER LINFORMER_BUILD_APPS LINFORMER_BUILD_TESTS LINFORMER_INSTALL)
 foreach(option ONEDNN OPENBLAS CUDA BUILD_CONVERTER BUILD_APPS BUILD_TESTS INSTALL)

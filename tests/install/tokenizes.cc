@@ -1,4 +1,4 @@
-// A program with a tokenizer, and so with utf8proc, whose version it prints.
+// A program that links the code of tokenizers, and therefore utf8proc, whose version it prints.
 #include <cstdio>
 
 #include "linformer/tokenizer.h"
@@ -6,6 +6,6 @@
 extern "C" const char* utf8proc_version(void);
 
 int main() {
-  const auto tokenizer = linformer::Tokenizer::create(nullptr);  // of no model, but everything of one is linked
+  const auto tokenizer = linformer::Tokenizer::create(nullptr);  // This fails, but links the code of tokenizers.
   return std::puts(tokenizer.ok() ? "a tokenizer of nothing" : utf8proc_version()) < 0;
 }

@@ -1,12 +1,12 @@
-# Run by ctest: counts the instructions of four runs of the program linformer, with AVX2 on one thread, and compares them
-# with counts.txt. In valgrind the processor that programs see is always the same, so that what they choose for a
-# processor is too. The backends' libraries are not involved: these runs are the native backend's, which opens none.
+# Counts the instructions of four runs of the program linformer, with AVX2 on one thread, and compares them with
+# counts.txt. Under valgrind programs always see the same processor, so they choose the same code. The runs use the
+# native backend, which opens no library of another backend. ctest runs this script.
 cmake_minimum_required(VERSION 3.22)
 include(${TREE}/tests/support/records.cmake)
 set(history ${CMAKE_CURRENT_LIST_DIR}/counts.txt)
 set(runs encode/f32 encode/bf16 encode/int8 tokenize/sample)
 
-# Where counts would differ without a change of the code, nothing is counted.
+# The test is skipped if the counts would differ without a change of the code.
 if(NOT CONFIG STREQUAL "Release" OR FLAGS MATCHES "-fsanitize")
   message("skipped: the instructions of a ${CONFIG} build say nothing")
   return()
@@ -47,8 +47,8 @@ execute_process(COMMAND ${WRITE_INPUTS} ${WORK} COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ${CONVERT} ${SAMPLE}/checkpoint.pt -o ${WORK}/sample.lnfr --tokenizer ${SAMPLE} --quiet
   COMMAND_ERROR_IS_FATAL ANY)
 
-# count(RUN ARGUMENTS...): `counted`, the instructions of `linformer ARGUMENTS...`. The profile stays in WORK, where
-# callgrind_annotate shows by function what became more.
+# count(RUN ARGUMENTS...): sets `counted` to the instructions of `linformer ARGUMENTS...`. The profile stays in WORK.
+# callgrind_annotate shows the instructions of each function.
 function(count run)
   string(REPLACE "/" "_" file ${run})
   execute_process(COMMAND ${CMAKE_COMMAND} -E env LINFORMER_ISA=avx2

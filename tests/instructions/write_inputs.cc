@@ -1,5 +1,5 @@
-// Writes what the counted runs read into a folder: a random model in each of three precisions, ids.jsonl for them, and
-// texts.txt for a tokenizer. The same bytes come out each time.
+// Writes the inputs of the counted runs into a folder: a random model in each of three precisions, ids.jsonl for the
+// models, and texts.txt for a tokenizer. The bytes are the same each time.
 #include <cstdio>
 #include <exception>
 #include <fstream>
@@ -34,7 +34,7 @@ void write_models(const std::string& folder) {
   }
 }
 
-// Short texts and long ones, so that both ways in which a Linformer's layers attend are run.
+// Writes short and long texts, because the layers of a Linformer compute attention in different ways for them.
 void write_ids(const std::string& folder) {
   std::ofstream out(folder + "/ids.jsonl");
   for (const uint32_t count : {longest, 200u, 17u, 96u, longest, 5u}) {
@@ -45,7 +45,7 @@ void write_ids(const std::string& folder) {
   if (!out.flush()) throw std::runtime_error("can't write ids.jsonl");
 }
 
-// Made-up words of one to four syllables, of which few come twice, and a few signs beyond ASCII.
+// Writes invented words of one to four syllables, few of which occur twice, and a few non-ASCII characters.
 void write_texts(const std::string& folder) {
   std::ofstream out(folder + "/texts.txt");
   Chance chance(1);

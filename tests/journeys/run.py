@@ -1,12 +1,12 @@
-"""Runs transcripts of what people do with the programs, and compares what is printed.
+"""Runs transcripts of what people do with the programs, and compares what the programs print.
 
     python3 tests/journeys/run.py --programs FOLDER,.. --sample apps/sample TRANSCRIPT...
-    python3 tests/journeys/run.py ... --write TRANSCRIPT...     writes what is printed into the transcripts
+    python3 tests/journeys/run.py ... --write TRANSCRIPT...     writes what the programs print into the transcripts
 
-A transcript is a text file. Its first lines, which begin with "#", say what somebody wants. Each line "$ COMMAND" is
-run by bash in a folder of the transcript's own, where `sample` is a copy of the sample checkpoint's folder and the
-programs are found by name. Its standard output and standard error follow, and "[exit N]" where the exit code isn't 0.
-In what is expected "..." stands for any text within a line, and as a line of its own for any lines.
+A transcript is a text file. Its first lines, which begin with "#", say what a user wants. Bash runs each line
+"$ COMMAND" in a temporary folder, in which `sample` is a copy of the sample checkpoint's folder. The programs are found
+by name. The lines after a command are its expected standard output and standard error, and "[exit N]" if the exit code
+isn't 0. In expected lines, "..." matches any text within a line, and a line "..." matches any number of lines.
 """
 import argparse
 import os
@@ -16,11 +16,11 @@ import subprocess
 import sys
 import tempfile
 
-SECONDS = 120  # that a command may take
+SECONDS = 120  # the most that a command may take
 
 
 def read(path):
-    """(the lines before the first command, [(command, [expected line, ...]), ...])"""
+    """Returns (the lines before the first command, [(command, [expected line, ...]), ...])."""
     head, steps = [], []
     with open(path, encoding="utf-8") as file:
         for line in file.read().splitlines():
@@ -57,7 +57,7 @@ def run(command, folder, environment):
 
 
 def play(path, given):
-    """The errors of one transcript; with --write what is printed becomes what is expected."""
+    """Runs one transcript and returns its errors. With --write, the printed lines replace the expected ones."""
     head, steps = read(path)
     if not head or not steps:
         return [f"{path}: a transcript begins with a comment and has a command"]
@@ -74,7 +74,7 @@ def play(path, given):
             elif not matches(expected, printed):
                 errors.append("\n".join([f"{path}: $ {command}", "expected:"] + ["  " + line for line in expected] +
                                         ["printed:"] + ["  " + line for line in printed]))
-                break  # what follows may need it
+                break  # the next commands may depend on this one
     if given.write:
         with open(path, "w", encoding="utf-8") as file:
             file.write("\n".join(written) + "\n")
@@ -85,7 +85,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--programs", required=True, type=lambda text: text.split(","), help="folders of the programs")
     parser.add_argument("--sample", required=True, help="the folder of the sample checkpoint")
-    parser.add_argument("--write", action="store_true", help="write what is printed into the transcripts")
+    parser.add_argument("--write", action="store_true", help="write what the programs print into the transcripts")
     parser.add_argument("transcripts", nargs="+")
     given = parser.parse_args()
     errors, commands = [], 0

@@ -1,4 +1,5 @@
-// Which processors compute in bf16. The answers of CPUID are written here, so no such processor is needed.
+// Tests on which processors the runtime computes in bf16. This file has the values that CPUID returns on each of them,
+// so the test runs on any machine.
 #include "kernels/bf16_choice.h"
 
 #include <doctest/doctest.h>
@@ -16,7 +17,7 @@ namespace {
 
 using namespace linformer;
 
-// The leaf 0 of CPUID that names this vendor.
+// Returns leaf 0 of CPUID for this vendor.
 platform::CpuId leaf_of(const char (&vendor)[13]) {
   platform::CpuId leaf;
   std::memcpy(&leaf.ebx, vendor, 4);
@@ -27,7 +28,7 @@ platform::CpuId leaf_of(const char (&vendor)[13]) {
 
 constexpr char intel[] = "GenuineIntel", amd[] = "AuthenticAMD", hygon[] = "HygonGenuine", zhaoxin[] = "  Shanghai  ",
                nobody[] = "GenuineXXXXX", none[13] = "";
-constexpr uint32_t in_a_virtual_machine = 1u << 31;  // leaf 1, ecx
+constexpr uint32_t in_a_virtual_machine = 1u << 31;  // A bit of ecx in leaf 1.
 
 struct Features {
   bool avx512_bf16 = false, amx = false, neon_bf16 = false;
@@ -38,12 +39,12 @@ constexpr Features no_bf16 = {}, avx512_bf16 = {.avx512_bf16 = true}, amx = {.av
 struct Row {
   const char* name;
   const char (&vendor)[13];
-  uint32_t signature;  // leaf 1, eax
+  uint32_t signature;  // The value of eax in leaf 1.
   uint32_t family, model;
   uint32_t flags;
   Features features;
-  bool bf16;           // expected
-  const char* reason;  // a part of it
+  bool bf16;           // The expected choice.
+  const char* reason;  // A part of the expected reason.
 };
 
 const Row rows[] = {
@@ -120,7 +121,7 @@ TEST_CASE("bf16 is never chosen without an instruction for it, and always with A
   }
 }
 
-TEST_CASE("the tables of kernels have the choice for this machine") {
+TEST_CASE("the kernel tables have the choice for this machine") {
   Processor processor = this_processor();
   const auto usable = [](Extension extension) { return carries(extension) && machine_has(extension); };
   processor.avx512_bf16 = usable(Extension::avx512_bf16);

@@ -1,5 +1,5 @@
-// NEON's bf16 products beside what Arm's manual says BFDOT does (BFDotAdd): products, their sum and its addition are
-// rounded to odd, and subnormals are zeros.
+// Compares NEON's bf16 products with BFDOT as Arm's manual defines it (BFDotAdd): the products, their sum and its
+// addition to the accumulator are rounded to odd, and subnormals count as zero.
 #include <doctest/doctest.h>
 
 #include <bit>
@@ -15,16 +15,16 @@ namespace {
 
 float flushed(float x) { return std::fabs(x) < 0x1p-126f ? std::copysign(0.f, x) : x; }
 
-// a + b as a float: cut off, and the last bit set where that changed it.
+// Returns a + b rounded to odd: truncated to a float, with the last bit set if the truncation changed the value.
 float odd_sum(float a, float b) {
   const double x = static_cast<double>(a), y = static_cast<double>(b), sum = x + y;
-  const double part = sum - x, error = (x - (sum - part)) + (y - part);  // what the double lacks of x + y
+  const double part = sum - x, error = (x - (sum - part)) + (y - part);  // The exact x + y less the rounded sum.
   uint64_t bits = std::bit_cast<uint64_t>(sum);
   if (error != 0) {
-    if ((error < 0) != (sum < 0)) --bits;  // it was rounded away from zero
+    if ((error < 0) != (sum < 0)) --bits;  // The sum was rounded away from zero.
     bits |= 1;
   }
-  constexpr uint64_t cut = (uint64_t{1} << 29) - 1;  // that a float doesn't have
+  constexpr uint64_t cut = (uint64_t{1} << 29) - 1;  // The bits of a double that a float doesn't have.
   const float whole = static_cast<float>(std::bit_cast<double>(bits & ~cut));
   return flushed((bits & cut) == 0 ? whole : std::bit_cast<float>(std::bit_cast<uint32_t>(whole) | 1u));
 }
@@ -40,7 +40,7 @@ std::vector<float> bfdot_result(const NarrowProblem& problem) {
   for (int64_t i = 0; i < problem.m; ++i) {
     for (int64_t j = 0; j < problem.n; ++j) {
       float sum = problem.epilogue.accumulate ? 0.25f : 0.f;
-      const auto product = [&](int64_t k) {  // exact: 16 bits
+      const auto product = [&](int64_t k) {  // Exact, because a product has at most 16 bits.
         return k >= problem.k ? 0.f
                               : flushed(of_bf16(problem.a.data() + 2 * (i * problem.a_ld + k)) *
                                         of_bf16(problem.b.data() + 2 * panel_index(problem.type, problem.k, k, j)));
@@ -58,7 +58,7 @@ std::vector<float> bfdot_result(const NarrowProblem& problem) {
 
 }  // namespace
 
-TEST_CASE("sums rounded to odd") {
+TEST_CASE("odd_sum() rounds to odd") {
   CHECK(odd_sum(1.f, 0x1p-20f) == 1.f + 0x1p-20f);
   CHECK(odd_sum(1.f, 0x1p-30f) == 1.f + 0x1p-23f);
   CHECK(odd_sum(1.f, -0x1p-30f) == 1.f - 0x1p-24f);
@@ -69,7 +69,7 @@ TEST_CASE("sums rounded to odd") {
   CHECK(odd_sum(0x1.8p-126f, -0x1p-126f) == 0.f);
 }
 
-TEST_CASE("NEON's bf16 products are BFDOT's, bit for bit") {
+TEST_CASE("NEON's bf16 products have the bits that BFDOT computes") {
   for (const Kernels* kernels : narrow_kernels()) {
     if (kernels->isa != Isa::neon || kernels->gemm_bf16 == nullptr) continue;
     Random random(18);
@@ -85,7 +85,7 @@ TEST_CASE("NEON's bf16 products are BFDOT's, bit for bit") {
         }
         if (random() % 2 == 0) problem.epilogue.activation = Activation::relu;
       }
-      if (round % 5 == 0) {  // products and sums below the smallest normal float
+      if (round % 5 == 0) {  // Products and sums are below the smallest normal float.
         for (int64_t i = 0; i < problem.a.size() / 2; ++i) {
           const float x = of_bf16(problem.a.data() + 2 * i) * 0x1p-125f;
           const uint16_t bits = truncate_to(ElementType::bf16, x);

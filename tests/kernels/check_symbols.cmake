@@ -1,5 +1,5 @@
-# Fails when a translation unit of one instruction set defines a weak symbol that another unit or library could
-# define too: the linker keeps one copy, and code compiled for AVX-512 would run on every machine.
+# Fails if a translation unit of one instruction set defines a weak symbol that another unit or library could define
+# too. The linker would keep one copy, so code compiled for AVX-512 could run on machines without AVX-512.
 execute_process(COMMAND ${NM} -A -C --defined-only ${LIBRARY} OUTPUT_VARIABLE symbols RESULT_VARIABLE failed)
 if(failed)
   message(FATAL_ERROR "${NM} can't read ${LIBRARY}")
@@ -11,8 +11,9 @@ foreach(symbol IN LISTS symbols)
   if(symbol MATCHES "_kernels$")
     math(EXPR units "${units} + 1")
   endif()
-  # V, W, u: weak or unique. Templates of an xsimd architecture can only be that architecture's. Those of NEON's
-  # extensions share one; what xsimd 8 leaves there to the linker is the bits of a register under another type.
+  # V, W and u mark weak or unique symbols. A template of an xsimd architecture is used only by units of this
+  # architecture. NEON and its extensions share one architecture; there xsimd 8 defines weak functions only to
+  # reinterpret a register as another type.
   if(symbol MATCHES "(avx2|avx512|vnni|bf16|amx|neon|dotprod|i8mm)[.]cc[.]o:[0-9a-f]* [VWu] " AND
      NOT symbol MATCHES "xsimd::(avx512|fma3|avx2)|(xsimd::kernel::wrap::vreinterpretq_| xsimd::bitwise_cast<)" AND
      NOT symbol MATCHES "DW[.]ref|__asan|__odr_asan|__ubsan")

@@ -11,7 +11,7 @@ namespace linformer_test::dispatch_test {
 
 using namespace linformer;
 
-TEST_CASE("kernels_for gives the asked table, the environment's, or the best") {
+TEST_CASE("kernels_for() returns the requested table, the environment's table or the best one") {
   for (Isa isa : {Isa::scalar, Isa::avx2, Isa::avx512, Isa::neon}) {
     const Kernels* table = kernels_for(isa);
     const bool carried = isa == Isa::scalar || carries(name_of(isa));
@@ -29,7 +29,7 @@ TEST_CASE("kernels_for gives the asked table, the environment's, or the best") {
   for (Isa isa : {Isa::avx2, Isa::avx512, Isa::neon}) {
     set_environment("LINFORMER_ISA", name_of(isa));
     CHECK(kernels_for(Isa::automatic) == kernels_for(isa));
-    CHECK(kernels_for(Isa::scalar) != nullptr);  // who names a set reads no environment
+    CHECK(kernels_for(Isa::scalar) != nullptr);  // A named set doesn't depend on the environment.
   }
   set_environment("LINFORMER_ISA", "no such set");
   CHECK(kernels_for(Isa::automatic) == nullptr);
@@ -41,7 +41,7 @@ TEST_CASE("kernels_for gives the asked table, the environment's, or the best") {
   set_environment("LINFORMER_ISA", kept == nullptr ? nullptr : before.c_str());
 }
 
-TEST_CASE("a table has kernels for bf16 where the machine has instructions for it") {
+TEST_CASE("a table has kernels for bf16 if the machine has instructions for it") {
   for (const Kernels* table : linformer_test::all_kernels()) {
     const auto usable = [](Extension extension) { return carries(extension) && machine_has(extension); };
     const bool x86 = table->isa == Isa::avx512 && usable(Extension::avx512_bf16);

@@ -10,14 +10,14 @@ using namespace linformer;
 
 namespace {
 
-// One product with everything that goes in and out of it.
+// A product with random operands.
 struct Problem {
   int64_t m, n, k, a_ld, c_ld, residual_ld;
   ElementType type;
   bool bias, row_bias, residual, residual_is_c, accumulate;
   Activation activation;
   GuardedArray<float> a, bias_values, row_bias_values, residual_values, c_before;
-  GuardedArray<char> b;          // panel16
+  GuardedArray<char> b;          // In the layout panel16.
   std::vector<double> b_values;  // [K, N]
 
   Problem(Random& random, int64_t rows, int64_t cols, int64_t depth, ElementType b_type)
@@ -49,7 +49,7 @@ struct Problem {
     fill_random(random, bias_values.data(), n);
     fill_random(random, row_bias_values.data(), m);
     fill_random(random, residual_values.data(), residual_values.size());
-    // C is read only where it is asked for; NaN shows any other use.
+    // C may be read only to accumulate or as residual. It is filled with NaN otherwise, which shows any other read.
     c_before.fill(quiet_nan);
     if (accumulate || (residual && residual_is_c)) fill_random(random, c_before.data(), c_before.size());
     std::vector<float> plain(static_cast<size_t>(k * n));
@@ -72,7 +72,8 @@ struct Problem {
     }
   }
 
-  // Rows [begin, end) and panels from `panel` on, into c, which holds all of C.
+  // Returns the arguments for rows [begin, end) and for `panels` panels that begin with panel number `panel`. `c`
+  // points to the whole of C.
   GemmArgs gemm(float* c, int64_t begin, int64_t end, int64_t panel = 0, int64_t panels = 1 << 20) const {
     const int64_t col = panel * panel_width, rows = end - begin, cols = std::min(n - col, panels * panel_width);
     GemmArgs g;
@@ -90,7 +91,7 @@ struct Problem {
     return g;
   }
 
-  // In double, and what rounding may add to it.
+  // Returns C[i, j] in double precision. *slack gets the largest rounding error that a float result may have.
   double reference(int64_t i, int64_t j, double* slack) const {
     double sum = 0, magnitude = 0;
     for (int64_t kk = 0; kk < k; ++kk) {
@@ -110,7 +111,7 @@ struct Problem {
     return x;
   }
 
-  // The result, with every element between the rows left as it was.
+  // Computes C into `c`. Elements between the rows keep their old values.
   void run(const Kernels& kernels, GuardedArray<float>& c) const {
     std::memcpy(c.data(), c_before.data(), static_cast<size_t>(c.size()) * sizeof(float));
     kernels.gemm_f32(gemm(c.data(), 0, m));
@@ -141,7 +142,7 @@ void check_against_double(const Kernels& kernels, const Problem& problem) {
   REQUIRE(worst <= 1.);
 }
 
-// The same bits whatever rows and columns are computed together.
+// Checks that the bits don't depend on which rows and columns are computed in one call.
 void check_split(const Kernels& kernels, const Problem& problem, Random& random) {
   GuardedArray<float> whole(problem.c_before.size()), parts(problem.c_before.size());
   problem.run(kernels, whole);
@@ -163,7 +164,7 @@ constexpr ElementType all_types[] = {ElementType::f32, ElementType::bf16, Elemen
 
 }  // namespace
 
-TEST_CASE("gemm_f32 equals double arithmetic on random shapes") {
+TEST_CASE("gemm_f32 agrees with double arithmetic on random shapes") {
   for (const Kernels* kernels : all_kernels()) {
     CAPTURE(std::string(name_of(kernels->isa)));
     Random random(1);
@@ -175,7 +176,7 @@ TEST_CASE("gemm_f32 equals double arithmetic on random shapes") {
   }
 }
 
-TEST_CASE("gemm_f32 equals double arithmetic around every edge of its tiles and blocks") {
+TEST_CASE("gemm_f32 agrees with double arithmetic at all edges of its tiles and blocks") {
   for (const Kernels* kernels : all_kernels()) {
     CAPTURE(std::string(name_of(kernels->isa)));
     Random random(2);
@@ -190,7 +191,7 @@ TEST_CASE("gemm_f32 equals double arithmetic around every edge of its tiles and 
   }
 }
 
-TEST_CASE("a row's bits depend on that row alone") {
+TEST_CASE("a row's bits don't depend on other rows or columns") {
   for (const Kernels* kernels : all_kernels()) {
     CAPTURE(std::string(name_of(kernels->isa)));
     Random random(3);
@@ -202,7 +203,7 @@ TEST_CASE("a row's bits depend on that row alone") {
   }
 }
 
-TEST_CASE("equal rows give equal bits wherever they stand") {
+TEST_CASE("equal rows give equal bits at every position") {
   for (const Kernels* kernels : all_kernels()) {
     CAPTURE(std::string(name_of(kernels->isa)));
     Random random(4);
@@ -218,7 +219,7 @@ TEST_CASE("equal rows give equal bits wherever they stand") {
   }
 }
 
-TEST_CASE("pack_panel lays out both orders and zeroes the padding") {
+TEST_CASE("pack_panel packs both orders and zeroes the padding") {
   for (const Kernels* kernels : all_kernels()) {
     CAPTURE(std::string(name_of(kernels->isa)));
     Random random(5);

@@ -1,4 +1,4 @@
-// Memory that notices a stray access, and random data, for kernel tests.
+// Memory that detects accesses out of bounds, random data and other helpers for kernel tests.
 #pragma once
 
 #include <bit>
@@ -17,7 +17,7 @@
 
 namespace linformer_test {
 
-// `count` elements that end at a page nobody may touch: reading or writing one element more is a fault.
+// An array of `count` elements that ends at an inaccessible page, so that reading or writing one element more faults.
 template <class T>
 class GuardedArray {
  public:
@@ -42,7 +42,7 @@ class GuardedArray {
   void fill(T value) {
     for (int64_t i = 0; i < count_; ++i) data_[i] = value;
   }
-  // True while nothing was written before the first element.
+  // Returns whether the bytes before the first element are unchanged.
   bool front_intact() const {
     for (const char* p = mapping_; p < reinterpret_cast<const char*>(data_); ++p) {
       if (*p != 0x5a) return false;
@@ -68,14 +68,14 @@ inline void fill_random(Random& random, float* data, int64_t count, float scale 
   for (int64_t i = 0; i < count; ++i) data[i] = values(random);
 }
 
-// With bits that arithmetic on an exponent would carry out of a NaN.
+// A NaN with mantissa bits that would show if a kernel did integer arithmetic on the exponent.
 inline constexpr float quiet_nan = std::bit_cast<float>(0x7fc00001u);
 
 inline bool same_bits(const float* a, const float* b, int64_t count) {
   return count == 0 || std::memcmp(a, b, static_cast<size_t>(count) * sizeof(float)) == 0;
 }
 
-// The tables that this machine can run.
+// Returns the kernel tables that this machine can run.
 inline std::vector<const linformer::Kernels*> all_kernels() {
   std::vector<const linformer::Kernels*> tables;
   for (linformer::Isa isa :
@@ -85,7 +85,7 @@ inline std::vector<const linformer::Kernels*> all_kernels() {
   return tables;
 }
 
-// Where B[i, j] of a panel16 matrix of K rows is, in elements.
+// Returns the index of the element B[i, j] in a matrix of k rows with the layout panel16.
 inline int64_t panel_index(linformer::ElementType type, int64_t k, int64_t i, int64_t j) {
   const int64_t together = type == linformer::ElementType::int8 ? 4 : type == linformer::ElementType::bf16 ? 2 : 1;
   const int64_t depth = (k + 16 * together - 1) / (16 * together) * 16 * together;
@@ -118,7 +118,7 @@ inline constexpr linformer::Activation all_activations[] = {
     linformer::Activation::gelu_tanh, linformer::Activation::tanh, linformer::Activation::leaky_relu,
     linformer::Activation::sigmoid,   linformer::Activation::silu};
 
-// Bits of bf16 or f16 nearest below in magnitude, and their value, for making weights.
+// Returns the bits of `value` truncated to bf16 or f16, for making weights.
 inline uint16_t truncate_to(linformer::ElementType type, float value) {
   uint32_t bits;
   std::memcpy(&bits, &value, sizeof bits);

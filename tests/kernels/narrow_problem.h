@@ -1,4 +1,4 @@
-// A product in bf16 or int8 with everything that goes in and out of it.
+// A product in bf16 or int8 with random operands.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -16,7 +16,7 @@ using namespace linformer;
 
 constexpr int64_t padded(int64_t count, int64_t to) { return (count + to - 1) / to * to; }
 
-// A[M, K] and B[K, N] in bf16 or int8, with what a product needs beside them.
+// A[M, K] and B[K, N] in bf16 or int8, with the scales, sums, bias and residual of a product.
 struct NarrowProblem {
   ElementType type;
   int64_t m, n, k, a_ld, c_ld;
@@ -44,7 +44,7 @@ struct NarrowProblem {
     fill_random(random, residual.data(), residual.size());
     fill_random(random, scales.data(), scales.size());
     sums.fill(0);
-    std::memset(a.data(), 0x3f, static_cast<size_t>(a.size()));  // finite
+    std::memset(a.data(), 0x3f, static_cast<size_t>(a.size()));  // Gaps between rows have finite values.
     std::memset(b.data(), 0, static_cast<size_t>(b.size()));
     std::uniform_real_distribution<float> values(-1.f, 1.f);
     for (RowScale& row : rows) row = {values(random), static_cast<int32_t>(random() % 256)};
@@ -70,7 +70,7 @@ struct NarrowProblem {
     }
   }
 
-  // Rows [begin, end) and `panels` panels from `panel` on.
+  // Returns the arguments for rows [begin, end) and for `panels` panels that begin with panel number `panel`.
   GemmArgs args(OutMatrix c, int64_t begin, int64_t end, int64_t panel = 0, int64_t panels = 1 << 20) const {
     const int64_t col = panel * panel_width, cols = std::min(n - col, panels * panel_width);
     const int64_t bytes = element_bytes(type);
@@ -118,13 +118,13 @@ inline void check_equal(const std::vector<float>& a, const std::vector<float>& b
   REQUIRE(same_bits(a.data(), b.data(), static_cast<int64_t>(a.size())));
 }
 
-// Whether bf16 is multiplied by AMX, which adds in an order of its own (tiles_test.cc).
+// Returns whether bf16 is multiplied by AMX, which adds in another order than the other kernels (tiles_test.cc).
 inline bool by_tiles([[maybe_unused]] const Kernels& kernels) {
   if constexpr (carries(Extension::amx)) return kernels.gemm_bf16 == amx_gemm_bf16;
   return false;
 }
 
-// Whether GELU comes from AVX-512's tables: without VNNI int8 products are AVX2's.
+// Returns whether GELU is computed from AVX-512's tables. Without VNNI, int8 products use the kernels of AVX2.
 inline bool has_gelu_tables([[maybe_unused]] const Kernels& kernels, [[maybe_unused]] ElementType type) {
   if constexpr (carries("avx512")) {
     return kernels.isa == Isa::avx512 &&
@@ -133,7 +133,7 @@ inline bool has_gelu_tables([[maybe_unused]] const Kernels& kernels, [[maybe_unu
   return false;
 }
 
-// all_kernels(), and a set's as a machine with fewer extensions has them.
+// Returns all_kernels(), and also the tables that this machine would have if it lacked some extensions of AVX-512.
 inline std::vector<const Kernels*> narrow_kernels() {
   std::vector<const Kernels*> tables = all_kernels();
   if constexpr (carries("avx512")) {

@@ -15,7 +15,7 @@ const Kernels& scalar_table() { return *kernels_for(Isa::scalar); }
 
 }  // namespace
 
-TEST_CASE("int8 and bf16 products have the same bits under every instruction set, bf16's but NEON's and AMX's") {
+TEST_CASE("products have the same bits in every instruction set, except bf16 products of NEON and AMX") {
   for (ElementType type : {ElementType::int8, ElementType::bf16}) {
     Random random(11);
     for (int round = 0; round < 150; ++round) {
@@ -36,14 +36,15 @@ TEST_CASE("int8 and bf16 products have the same bits under every instruction set
         CAPTURE(m);
         CAPTURE(problem.n);
         CAPTURE(k);
-        if (type == ElementType::bf16 && (kernels->isa == Isa::neon || by_tiles(*kernels))) continue;  // bfdot_test.cc
+        // bfdot_test.cc and tiles_test.cc test these products.
+        if (type == ElementType::bf16 && (kernels->isa == Isa::neon || by_tiles(*kernels))) continue;
         if (has(*kernels, type)) check_equal(reference, problem.result(*kernels));
       }
     }
   }
 }
 
-TEST_CASE("an int8 sum is exact at the largest K and the largest elements") {
+TEST_CASE("int8 sums are exact at the largest K and the largest elements") {
   Random random(12);
   NarrowProblem problem(random, ElementType::int8, 3, 17, 1 << 16);
   for (const int sign : {127, -127}) {
@@ -70,7 +71,7 @@ TEST_CASE("an int8 sum is exact at the largest K and the largest elements") {
   }
 }
 
-TEST_CASE("rows and columns that are computed together don't change a bit") {
+TEST_CASE("the bits of int8 and bf16 products don't depend on which rows and columns are computed together") {
   for (ElementType type : {ElementType::int8, ElementType::bf16}) {
     for (const Kernels* kernels : narrow_kernels()) {
       if (!has(*kernels, type)) continue;
@@ -103,7 +104,7 @@ TEST_CASE("rows and columns that are computed together don't change a bit") {
   }
 }
 
-TEST_CASE("GELU of a narrow product: near the exact one everywhere, 0 or the sum far out, of NaN NaN") {
+TEST_CASE("GELU of a low-precision product is near the exact one, and keeps infinity and NaN") {
   std::vector<float> values = {INFINITY, 1e-40f, -1e-40f, -10.f, -1e4f,  -1e8f,  -1e30f, -3e38f,   10.f,
                                1e8f,     3e38f,  1e-3f,   1e-6f, -1e-3f, -1e-6f, 0.f,    quiet_nan};
   for (float x = -6.f; x < 6.f; x += 0.0171f) values.push_back(x);
@@ -138,7 +139,7 @@ TEST_CASE("GELU of a narrow product: near the exact one everywhere, 0 or the sum
   }
 }
 
-TEST_CASE("a product into bf16 is the product into f32, rounded") {
+TEST_CASE("a product stored in bf16 is the rounded f32 product") {
   for (const Kernels* kernels : narrow_kernels()) {
     if (kernels->gemm_bf16 == nullptr) continue;
     CAPTURE(std::string(name_of(kernels->isa)));
@@ -156,7 +157,7 @@ TEST_CASE("a product into bf16 is the product into f32, rounded") {
   }
 }
 
-TEST_CASE("round_rows: to the nearest, ties to even, and zeros behind") {
+TEST_CASE("round_rows rounds to nearest, ties to even, and pads with zeros") {
   const float inf = std::numeric_limits<float>::infinity();
   const float values[] = {1.f,    -2.f, 0x1.01p0f, 0x1.03p0f, 0x1.010002p0f, 3.4028235e38f, inf,  -inf,
                           1e-40f, 0.f,  -0.f,      0x1p-126f, 0x1.fep0f,     0x1.ffp0f,     0.1f, -1e-30f};
@@ -178,7 +179,7 @@ TEST_CASE("round_rows: to the nearest, ties to even, and zeros behind") {
   }
 }
 
-TEST_CASE("round_rows and pack_panel_bf16 give the scalar table's bits") {
+TEST_CASE("round_rows and pack_panel_bf16 give the bits of the scalar table") {
   Random random(17);
   for (int round = 0; round < 200; ++round) {
     const int64_t k = random_size(random, 1, 100), n = random_size(random, 1, 80);
@@ -186,7 +187,7 @@ TEST_CASE("round_rows and pack_panel_bf16 give the scalar table's bits") {
     const int64_t rows = transposed ? n : k, cols = transposed ? k : n, ld = cols + random_size(random, 0, 5);
     GuardedArray<float> src((rows - 1) * ld + cols);
     for (int64_t i = 0; i < src.size(); ++i) {
-      // Any bits but those of a NaN: subnormals, infinities and ties beside what is usual.
+      // The bits are random but no NaN. Subnormals, infinities and ties are frequent.
       uint32_t bits = static_cast<uint32_t>(random());
       if (random() % 4 == 0) bits &= 0xffff8000u;
       if (random() % 8 == 0) bits &= 0x807fffffu;
@@ -205,7 +206,7 @@ TEST_CASE("round_rows and pack_panel_bf16 give the scalar table's bits") {
       kernels->round_rows({src.data(), rows, cols, ld}, {row.data(), rows, cols, padded(cols, 32)});
       REQUIRE(packed.front_intact());
       REQUIRE(row.front_intact());
-      if (panels.empty()) {  // scalar, which comes first
+      if (panels.empty()) {  // The first table is the scalar one.
         panels.assign(packed.data(), packed.data() + panel_size);
         rounded.assign(row.data(), row.data() + row_size);
         for (int64_t i = 0; i < k; ++i) {
@@ -221,7 +222,7 @@ TEST_CASE("round_rows and pack_panel_bf16 give the scalar table's bits") {
   }
 }
 
-TEST_CASE("quantize_rows: the same codes under every instruction set, within half a step") {
+TEST_CASE("quantize_rows gives the same codes in every instruction set, with errors of at most half a step") {
   Random random(15);
   for (int round = 0; round < 200; ++round) {
     const int64_t cols = random_size(random, 1, round % 4 == 0 ? 2000 : 300), ld = padded(cols, 64);
@@ -266,7 +267,7 @@ TEST_CASE("quantize_rows: the same codes under every instruction set, within hal
   }
 }
 
-TEST_CASE("quantize_rows: rows that are quantised together have the codes that each has alone") {
+TEST_CASE("quantize_rows gives the same codes for a row alone and with other rows") {
   Random random(18);
   for (const Kernels* kernels : narrow_kernels()) {
     CAPTURE(std::string(name_of(kernels->isa)));
@@ -291,7 +292,7 @@ TEST_CASE("quantize_rows: rows that are quantised together have the codes that e
   }
 }
 
-TEST_CASE("quantize_rows: rows of zeros, of almost nothing, and with what is not finite") {
+TEST_CASE("quantize_rows handles rows of zeros, of tiny values and of non-finite values") {
   const float inf = std::numeric_limits<float>::infinity();
   for (const Kernels* kernels : narrow_kernels()) {
     CAPTURE(std::string(name_of(kernels->isa)));
@@ -323,7 +324,7 @@ TEST_CASE("quantize_rows: rows of zeros, of almost nothing, and with what is not
   }
 }
 
-TEST_CASE("widen_panel gives the elements of a panel, of every type") {
+TEST_CASE("widen_panel returns the elements of a panel of every type") {
   Random random(16);
   for (ElementType type : {ElementType::f32, ElementType::bf16, ElementType::f16, ElementType::int8}) {
     for (int round = 0; round < 20; ++round) {
@@ -371,7 +372,7 @@ TEST_CASE("widen_panel gives the elements of a panel, of every type") {
   }
 }
 
-TEST_CASE("softmax_step_bf16: what is masked, or far below the largest, is exactly 0") {
+TEST_CASE("softmax_step_bf16 gives exactly 0 for masked scores and scores far below the maximum") {
   for (const Kernels* kernels : all_kernels()) {
     if (kernels->softmax_step_bf16 == nullptr) continue;
     CAPTURE(std::string(name_of(kernels->isa)));
@@ -387,7 +388,7 @@ TEST_CASE("softmax_step_bf16: what is masked, or far below the largest, is exact
   }
 }
 
-TEST_CASE("softmax_step_bf16: softmax_step, in bf16 where it lies, zeros behind") {
+TEST_CASE("softmax_step_bf16 agrees with softmax_step, in place and padded with zeros") {
   for (const Kernels* kernels : all_kernels()) {
     if (kernels->softmax_step_bf16 == nullptr) continue;
     CAPTURE(std::string(name_of(kernels->isa)));
@@ -415,7 +416,7 @@ TEST_CASE("softmax_step_bf16: softmax_step, in bf16 where it lies, zeros behind"
       std::vector<uint16_t> row(static_cast<size_t>(padded));
       for (int64_t r = 0; r < rows; ++r) {
         CAPTURE(r);
-        for (int64_t part : {1, 2}) {  // sum, rescale
+        for (int64_t part : {1, 2}) {  // Part 1 is row_sum, and part 2 is rescale.
           const float expected = state[part * rows + r], value = narrow_state[part * rows + r];
           CHECK(((std::isnan(expected) && std::isnan(value)) ||
                  std::fabs(value - expected) <= 1e-5f * std::fabs(expected)));

@@ -15,7 +15,7 @@ void check_softmax(const Kernels& kernels, Random& random, int64_t rows, int64_t
   const float scale = random() % 2 == 0 ? 1.f : 0.125f;
   GuardedArray<float> x((rows - 1) * ld + cols), before(x.size());
   fill_random(random, before.data(), before.size(), spread);
-  // Far from 0 the row's own maximum must be what is subtracted.
+  // Values far from 0 show whether the row's own maximum is subtracted.
   const float offset = std::vector<float>{0.f, -2000.f, 500.f}[random() % 3];
   for (int64_t i = 0; i < before.size(); ++i) before[i] += offset;
   std::memcpy(x.data(), before.data(), static_cast<size_t>(x.size()) * sizeof(float));
@@ -30,14 +30,15 @@ void check_softmax(const Kernels& kernels, Random& random, int64_t rows, int64_t
       const double error = std::abs(want - static_cast<double>(x[r * ld + j])) / (want + 1e-37);
       if (!(error <= worst)) worst = error;
     }
-    // exp's 1.2e-7, the subtraction's half ulp of up to 88, the sum's rounding.
+    // The bound has the error of exp (1.2e-7), half an ulp of the difference (up to 88), and the rounding of the sum.
     REQUIRE(worst <= 3e-7 + 6e-8 * static_cast<double>(std::fmin(2.f * spread * scale, 88.f)) +
                          1e-9 * static_cast<double>(cols));
     for (int64_t j = r * ld + cols; j < (r + 1) * ld && j < x.size(); ++j) REQUIRE(x[j] == before[j]);
   }
 }
 
-// A softmax over columns in `blocks` blocks. A quarter of the columns is masked, and all of row 0's first block.
+// Checks a softmax over the columns of `blocks` blocks. A quarter of the columns and the first block of row 0 are
+// masked.
 void check_softmax_steps(const Kernels& kernels, Random& random, int64_t rows, int64_t most_cols, int64_t blocks,
                          float spread) {
   const float scale = random() % 2 == 0 ? 1.f : 0.125f, masked = -1e30f;
@@ -54,7 +55,7 @@ void check_softmax_steps(const Kernels& kernels, Random& random, int64_t rows, i
     for (int64_t i = 0; i < before.size(); ++i) {
       before[i] = random() % 4 == 0 || (block == 0 && i < cols && blocks > 1) ? masked : before[i] + offset;
     }
-    for (int64_t r = 0; block + 1 == blocks && r < rows; ++r) before[r * ld] = offset;  // no row is masked whole
+    for (int64_t r = 0; block + 1 == blocks && r < rows; ++r) before[r * ld] = offset;  // No row is completely masked.
     std::memcpy(x.data(), before.data(), static_cast<size_t>(x.size()) * sizeof(float));
     kernels.softmax_step({x.data(), rows, cols, ld}, scale, {row_max.data(), row_sum.data(), rescale.data()});
     REQUIRE((x.front_intact() && row_max.front_intact() && row_sum.front_intact() && rescale.front_intact()));
@@ -81,7 +82,7 @@ void check_softmax_steps(const Kernels& kernels, Random& random, int64_t rows, i
       const double error = std::abs(want - got) / (want + 1e-37);
       if (!(error <= worst)) worst = error;
     }
-    // As for softmax_rows, once for the exponential and once for each factor.
+    // The bound is that of softmax_rows, multiplied by the number of blocks because of the factors.
     REQUIRE(worst <=
             static_cast<double>(blocks) * (3e-7 + 6e-8 * static_cast<double>(std::fmin(2.f * spread * scale, 88.f)) +
                                            1e-9 * static_cast<double>(most_cols)));
@@ -90,7 +91,7 @@ void check_softmax_steps(const Kernels& kernels, Random& random, int64_t rows, i
 
 }  // namespace
 
-TEST_CASE("softmax_step in several blocks equals double arithmetic over all columns") {
+TEST_CASE("softmax_step in several blocks agrees with double arithmetic over all columns") {
   for (const Kernels* kernels : all_kernels()) {
     CAPTURE(std::string(name_of(kernels->isa)));
     Random random(5);
@@ -102,7 +103,7 @@ TEST_CASE("softmax_step in several blocks equals double arithmetic over all colu
   }
 }
 
-TEST_CASE("softmax_step hides no NaN and forgets a block that was masked whole") {
+TEST_CASE("softmax_step keeps NaN, and a completely masked block doesn't change the result") {
   for (const Kernels* kernels : all_kernels()) {
     CAPTURE(std::string(name_of(kernels->isa)));
     for (int64_t cols : {1, 7, 16, 37}) {
@@ -147,7 +148,7 @@ TEST_CASE("scale_rows multiplies each row, tails included") {
   }
 }
 
-TEST_CASE("softmax_rows equals double arithmetic") {
+TEST_CASE("softmax_rows agrees with double arithmetic") {
   for (const Kernels* kernels : all_kernels()) {
     CAPTURE(std::string(name_of(kernels->isa)));
     Random random(1);
@@ -159,25 +160,25 @@ TEST_CASE("softmax_rows equals double arithmetic") {
   }
 }
 
-TEST_CASE("softmax_rows on rows with infinities, subnormals and NaN") {
+TEST_CASE("softmax_rows handles rows with infinities, subnormals and NaN") {
   const float inf = INFINITY;
   for (const Kernels* kernels : all_kernels()) {
     CAPTURE(std::string(name_of(kernels->isa)));
     for (int64_t cols : {2, 7, 16, 37}) {
       GuardedArray<float> x(cols);
-      // -inf is a masked position: exactly 0.
+      // A masked position is -inf, and its result is exactly 0.
       for (int64_t j = 0; j < cols; ++j) x[j] = j == 1 ? 3.f : -inf;
       kernels->softmax_rows({x.data(), 1, cols, cols}, 0.5f);
       for (int64_t j = 0; j < cols; ++j) CHECK(x[j] == (j == 1 ? 1.f : 0.f));
-      // Subnormals differ from 0 by nothing that matters.
+      // Subnormals give the same result as 0 within the tolerance.
       for (int64_t j = 0; j < cols; ++j) x[j] = static_cast<float>(j) * 1e-42f;
       kernels->softmax_rows({x.data(), 1, cols, cols}, 1.f);
       for (int64_t j = 0; j < cols; ++j) CHECK(x[j] == doctest::Approx(1. / static_cast<double>(cols)).epsilon(1e-6));
-      // Far below the maximum: no more than what underflows.
+      // Values far below the maximum underflow to 0.
       for (int64_t j = 0; j < cols; ++j) x[j] = j == cols - 1 ? 1000.f : -1e30f;
       kernels->softmax_rows({x.data(), 1, cols, cols}, 1.f);
       for (int64_t j = 0; j < cols; ++j) CHECK(x[j] == (j == cols - 1 ? 1.f : 0.f));
-      // A NaN is not hidden.
+      // A NaN makes the whole row NaN.
       x.fill(1.f);
       x[cols / 2] = quiet_nan;
       kernels->softmax_rows({x.data(), 1, cols, cols}, 1.f);
@@ -189,7 +190,7 @@ TEST_CASE("softmax_rows on rows with infinities, subnormals and NaN") {
   }
 }
 
-TEST_CASE("norm_rows equals double arithmetic, of each kind, with a bias or none, in place too") {
+TEST_CASE("norm_rows agrees with double arithmetic for each kind of norm, with and without bias, also in place") {
   for (const Kernels* kernels : all_kernels()) {
     CAPTURE(std::string(name_of(kernels->isa)));
     Random random(2);
@@ -223,14 +224,15 @@ TEST_CASE("norm_rows equals double arithmetic, of each kind, with a bias or none
           const double error = std::abs(want - static_cast<double>(y[r * y_ld + j]));
           if (!(error <= worst)) worst = error;
         }
-        // The mean of values near 23 is good to a few ulps of 23; two equal columns magnify that by 1/sqrt(eps).
+        // The error of the mean of values near 23 is a few ulps of 23. If two columns are equal, 1/sqrt(eps) magnifies
+        // it.
         REQUIRE(worst <= (1e-6 + 2e-6 * static_cast<double>(offset)) * (1 + inverse));
       }
     }
   }
 }
 
-TEST_CASE("rotate_rows computes the same bits as a scalar loop, at widths that fill no whole vector too") {
+TEST_CASE("rotate_rows gives the same bits as a scalar loop, also at widths with tails") {
   for (const Kernels* kernels : all_kernels()) {
     CAPTURE(std::string(name_of(kernels->isa)));
     Random random(11);
@@ -259,7 +261,7 @@ TEST_CASE("rotate_rows computes the same bits as a scalar loop, at widths that f
   }
 }
 
-TEST_CASE("rows that are reduced together have the bits that each has alone") {
+TEST_CASE("norms and softmax give a row the same bits alone and with other rows") {
   for (const Kernels* kernels : all_kernels()) {
     CAPTURE(std::string(name_of(kernels->isa)));
     Random random(8);
@@ -282,7 +284,7 @@ TEST_CASE("rows that are reduced together have the bits that each has alone") {
   }
 }
 
-TEST_CASE("activations equal double arithmetic over their whole range") {
+TEST_CASE("activations agree with double arithmetic over their whole range") {
   for (const Kernels* kernels : all_kernels()) {
     CAPTURE(std::string(name_of(kernels->isa)));
     std::vector<float> xs;
@@ -307,7 +309,7 @@ TEST_CASE("activations equal double arithmetic over their whole range") {
   }
 }
 
-TEST_CASE("activations keep infinities' limits and NaN") {
+TEST_CASE("activations of infinity are their limits, and activations of NaN are NaN") {
   for (const Kernels* kernels : all_kernels()) {
     CAPTURE(std::string(name_of(kernels->isa)));
     for (Activation activation : all_activations) {
@@ -323,7 +325,7 @@ TEST_CASE("activations keep infinities' limits and NaN") {
   }
 }
 
-TEST_CASE("an activation's bits don't depend on the place in the array") {
+TEST_CASE("an activation's bits don't depend on the position in the array") {
   for (const Kernels* kernels : all_kernels()) {
     CAPTURE(std::string(name_of(kernels->isa)));
     Random random(3);
@@ -342,7 +344,7 @@ TEST_CASE("an activation's bits don't depend on the place in the array") {
   }
 }
 
-TEST_CASE("activate leaves what lies between rows alone") {
+TEST_CASE("activate leaves elements between rows unchanged") {
   for (const Kernels* kernels : all_kernels()) {
     CAPTURE(std::string(name_of(kernels->isa)));
     Random random(7);
@@ -361,7 +363,7 @@ TEST_CASE("activate leaves what lies between rows alone") {
   }
 }
 
-TEST_CASE("add, multiply and widen, tails included") {
+TEST_CASE("add, multiply and widen give the same bits as scalar loops, tails included") {
   for (const Kernels* kernels : all_kernels()) {
     CAPTURE(std::string(name_of(kernels->isa)));
     Random random(4);

@@ -1,4 +1,5 @@
-// The loops of AMX (generic/tiles.h) over emulated tiles: what Intel's manual says TDPBF16PS and TDPBUSD do.
+// Tests the loops of AMX (generic/tiles.h) with tiles that are emulated as Intel's manual defines TDPBF16PS and
+// TDPBUSD.
 #include "kernels/generic/tiles.h"
 
 #include <doctest/doctest.h>
@@ -35,7 +36,7 @@ struct ScalarEpilogue {
         float& out = gemm.c.floats().row(tile.row + i)[col];
         float y = type == ElementType::int8 ? std::fma(x, gemm.b.scales[col], addend) : x + addend;
         if (gemm.epilogue.activation == Activation::relu) y = std::max(y, 0.f);
-        // Sums of bf16 began with what C held.
+        // In bf16 the old value of C was already added when the sum began.
         out = y + (type == ElementType::int8 && gemm.epilogue.accumulate ? out : 0);
       }
     }
@@ -114,7 +115,7 @@ class EmulatedTiles {
 
   void fold(const GemmArgs& gemm, const TileSums& tile) { Epilogue::fold(gemm, tile); }
   void finish(const GemmArgs& gemm, const TileSums& tile) { Epilogue::finish(gemm, tile); }
-  // Finishes one row at each call.
+  // Runs the epilogue of one row at each call of finish().
   template <bool>
   class Rows {
    public:
@@ -146,7 +147,7 @@ class EmulatedTiles {
 
   // The product of two bf16 numbers is exact in float, so an addition rounds once, as the instruction does.
   static void dot_bf16(const float* left, const float* right, uint32_t* sum) {
-    float even = 0, odd = 0, before;  // each in order of k, then both to what was there
+    float even = 0, odd = 0, before;  // Both are summed in the order of k and then added to the accumulator.
     for (int64_t k = 0; k < 16; ++k) {
       even += left[2 * k] * right[32 * k];
       odd += left[2 * k + 1] * right[32 * k + 1];
@@ -156,7 +157,7 @@ class EmulatedTiles {
     std::memcpy(sum, &before, sizeof before);
   }
 
-  // Once for a tile, and not in each of its dot products: half of the test's time was there.
+  // Widens a whole tile once, because widening in each dot product took half of the test's time.
   static void widen(const char* from, size_t bytes, float* to) {
     if (element != ElementType::bf16) return;
     for (size_t at = 0; at < bytes; at += 2) {
@@ -169,7 +170,7 @@ class EmulatedTiles {
   int64_t rows_[2] = {};
   uint32_t sums_[4][256];
   char left_[2][16][64], right_[2][1024];
-  float wide_left_[2][16][32], wide_right_[2][512];  // bf16 alone
+  float wide_left_[2][16][32], wide_right_[2][512];  // Used for bf16 only.
 };
 
 constexpr int64_t padded(int64_t count, int64_t to) { return (count + to - 1) / to * to; }
@@ -211,7 +212,7 @@ struct Problem {
       sums[static_cast<size_t>(i / n / int8_slice * padded(n, 16) + i % n)] += code;
     }
   }
-  // Rows [row, row + count).
+  // Returns the arguments for rows [row, row + count).
   GemmArgs args(float* c, int64_t row, int64_t count) const {
     GemmArgs args;
     args.a = {a.data() + row * a_ld * element_bytes(type), type, count, k, a_ld};
@@ -240,14 +241,14 @@ struct Problem {
 
 }  // namespace
 
-TEST_CASE("tiles: int8 products have the bits of the scalar table, whatever the rows beside them") {
+TEST_CASE("int8 products by tiles have the bits of the scalar table, whatever rows are computed together") {
   Random random(21);
   for (int round = 0; round < 60; ++round) {
     const int64_t m = random_size(random, 1, round % 10 == 0 ? 300 : 70);
     const int64_t k = random_size(random, 1, round % 5 == 0 ? 2500 : 300);
     Problem problem(random, ElementType::int8, m, random_size(random, 1, 90), k);
     problem.accumulate = random() % 3 == 0;
-    problem.relu = !problem.accumulate && random() % 2 == 0;  // its epilogue runs in smaller pieces
+    problem.relu = !problem.accumulate && random() % 2 == 0;  // Its epilogue runs in smaller pieces.
     CAPTURE(m);
     CAPTURE(problem.n);
     CAPTURE(k);
@@ -260,7 +261,7 @@ TEST_CASE("tiles: int8 products have the bits of the scalar table, whatever the 
   }
 }
 
-TEST_CASE("tiles: bf16 products are close to double precision, and keep their bits whatever the rows beside them") {
+TEST_CASE("bf16 products by tiles are near double precision, with the same bits whatever rows are computed together") {
   Random random(22);
   for (int round = 0; round < 60; ++round) {
     const int64_t m = random_size(random, 1, round % 10 == 0 ? 200 : 70), n = random_size(random, 1, 90);
@@ -294,7 +295,7 @@ TEST_CASE("tiles: bf16 products are close to double precision, and keep their bi
     for (int64_t at_once : {int64_t{1}, int64_t{17}, int64_t{33}}) {
       REQUIRE(same_bits(problem.by_tiles<ElementType::bf16>(at_once).data(), c.data(), m * n));
     }
-    // Nor whatever columns: threads take panels of their own.
+    // The bits don't depend on the columns in one call either, because each thread computes its own panels.
     std::vector<float> by_columns(static_cast<size_t>(m * n), 0.25f);
     for (int64_t col = 0; col < n; col += panel_width) {
       GemmArgs args = problem.args(by_columns.data(), 0, m);
@@ -308,8 +309,8 @@ TEST_CASE("tiles: bf16 products are close to double precision, and keep their bi
   }
 }
 
-// Of E^T a short sequence takes as many rows as it has itself.
-TEST_CASE("bf16 products by the first rows of deeper panels: what lies behind them counts for nothing") {
+// A short sequence multiplies by only as many rows of E^T as it has tokens.
+TEST_CASE("bf16 products by the first rows of deeper panels ignore the other rows") {
   Random random(24);
   for (int round = 0; round < 60; ++round) {
     const int64_t m = random_size(random, 1, 70), n = random_size(random, 1, 90), depth = random_size(random, 1, 200);
@@ -340,8 +341,8 @@ TEST_CASE("bf16 products by the first rows of deeper panels: what lies behind th
   }
 }
 
-TEST_CASE("tiles: the machine's give the bits of emulated ones") {
-  if (!carries(Extension::amx) || !machine_has(Extension::amx)) return;  // as instruction sets that a machine lacks
+TEST_CASE("the machine's tiles give the same bits as emulated tiles") {
+  if (!carries(Extension::amx) || !machine_has(Extension::amx)) return;  // This machine has no AMX.
   Random random(23);
   for (int round = 0; round < 120; ++round) {
     const ElementType type = round % 2 == 0 ? ElementType::bf16 : ElementType::int8;
@@ -366,8 +367,8 @@ TEST_CASE("tiles: the machine's give the bits of emulated ones") {
   }
 }
 
-TEST_CASE("tiles: an epilogue row by row has the same bits as one that finishes whole blocks") {
-  if (!carries(Extension::amx) || !machine_has(Extension::amx)) return;  // as instruction sets that a machine lacks
+TEST_CASE("an epilogue that runs row by row gives the same bits as one that finishes whole blocks") {
+  if (!carries(Extension::amx) || !machine_has(Extension::amx)) return;  // This machine has no AMX.
   if constexpr (carries(Extension::amx)) {
     Random random(25);
     for (int round = 0; round < 200; ++round) {

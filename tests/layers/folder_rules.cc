@@ -9,14 +9,16 @@
 namespace linformer_test {
 namespace {
 
-// What the converter may know of the runtime, lower layers first (rules.cc).
+// The folders from which the converter may include headers: its own, and layers of the runtime, lower layers first
+// (rules.cc).
 const std::set<std::string> converter_may_include = {"converter", "linformer", "base", "io", "model", "text"};
-// Its C form reads structs as the runtime's does, and is the only part that knows that.
+// The converter's C API reads structs in the same way as the runtime's. Only this folder may include the runtime's
+// c_api.
 const std::string converter_c_form = "converter/c_api/";
 const std::set<std::string> c_headers = {"linformer.h", "stddef.h", "stdint.h"};
-// What programs share (`files` is also the converter's folder of that name), and what each has beside it. Of the
-// library and the converter they know public headers alone; `bench` and `research`, which the program `linformer`
-// links, may look inside.
+// The folders and headers that all programs may include (`files` is also the name of a folder of the converter), and
+// below the additional folders of each program. Programs may include only public headers of the library and the
+// converter. `bench` and `research`, which are linked into the program `linformer`, may include internal ones.
 const std::set<std::string> common_may_include = {"files",        "input_files", "terminal", "system",
                                                   "command_line", "help",        "linformer"};
 const std::set<std::string> common_headers = {"usage.h"};
@@ -59,24 +61,25 @@ Findings check_converter(const std::string& file, const std::string& source) {
   static const std::regex word(R"([A-Za-z_][A-Za-z0-9_]*)");
   Findings findings;
   for_each_include(source, [&](int number, bool quoted, const std::string& target) {
-    // The header that flatc generates is the runtime's, and schema/ that of its file.
+    // The converter may not include the header that flatc generates (schema/), because it belongs to the runtime.
     const std::string folder = first_folder(target);
     const bool known =
         converter_may_include.count(folder) != 0 || (folder == "c_api" && file.starts_with(converter_c_form));
     if (quoted && (target.find('/') == std::string::npos || !known)) {
-      findings.push_back({file, number, "includes " + target + ": the converter knows itself and the runtime only"});
+      findings.push_back({file, number, "includes " + target + ": the converter may include itself and the runtime"});
     } else if (!quoted && not_of_converter.count(target) != 0) {
-      findings.push_back({file, number, "includes " + target + ": terminal and process are the programs'"});
+      findings.push_back({file, number, "includes " + target + ": only programs may use the terminal and the process"});
     }
   });
-  // Callers say what they call an option (converter/option_names.h).
+  // Errors of the converter may not contain option names of a program. The caller supplies the names
+  // (converter/option_names.h).
   static const std::regex flag(R"re("(?:[^"\\]|\\.)*--[a-z](?:[^"\\]|\\.)*")re");
   std::istringstream lines(source);
   std::string line;
   for (int number = 1; std::getline(lines, line); ++number) {
     const size_t start = line.find_first_not_of(" \t");
     if (start == std::string::npos || line.compare(start, 2, "//") == 0 || line[start] == '*') continue;
-    if (std::regex_search(line, flag)) findings.push_back({file, number, "a sentence of the converter names a flag"});
+    if (std::regex_search(line, flag)) findings.push_back({file, number, "an error names a program's option"});
   }
   std::istringstream code(without_comments_and_literals(source));
   for (int number = 1; std::getline(code, line); ++number) {
@@ -86,7 +89,7 @@ Findings check_converter(const std::string& file, const std::string& source) {
       const size_t after = static_cast<size_t>(it->position()) + name.size();
       const bool called = after < line.size() && line[after] == '(';
       if (output_streams.count(name) != 0 || (called && printing_and_exiting_calls.count(name) != 0)) {
-        findings.push_back({file, number, "the converter does without " + name});
+        findings.push_back({file, number, "the converter may not use " + name});
       }
     }
   }
@@ -101,7 +104,7 @@ Findings check_converter_links(const std::string& file, const std::string& cmake
     const int line = 1 + static_cast<int>(std::count(cmake.begin(), cmake.begin() + it->position(), '\n'));
     for (std::sregex_iterator library(libraries.begin(), libraries.end(), name); library != end; ++library) {
       if (targets_of_programs.count(library->str()) == 0) continue;
-      findings.push_back({file, line, (*it)[1].str() + " links " + library->str() + ", which is the programs'"});
+      findings.push_back({file, line, (*it)[1].str() + " links " + library->str() + ", which belongs to the programs"});
     }
   }
   return findings;
@@ -113,7 +116,7 @@ Findings check_common(const std::string& file, const std::string& source) {
     const bool allowed = target.find('/') == std::string::npos ? common_headers.count(target) != 0
                                                                : common_may_include.count(first_folder(target)) != 0;
     if (!quoted || allowed) return;
-    findings.push_back({file, number, "includes " + target + ": what programs share knows itself and public headers"});
+    findings.push_back({file, number, "includes " + target + ": shared code may include itself and public headers"});
   });
   return findings;
 }
@@ -126,7 +129,7 @@ Findings check_converter_header(const std::string& file, const std::string& sour
         (quoted && first_folder(target) == "linformer")) {
       return;
     }
-    findings.push_back({file, number, "includes " + target + ": a public header includes public headers alone"});
+    findings.push_back({file, number, "includes " + target + ": a public header may include only public headers"});
   });
   return findings;
 }
@@ -142,7 +145,7 @@ Findings check_program(const std::string& file, const std::string& source) {
                              ? common_headers.count(target) != 0
                              : common_may_include.count(folder) != 0 || program->second.count(folder) != 0;
     if (!quoted || allowed) return;
-    findings.push_back({file, number, "includes " + target + ": programs know themselves and public headers"});
+    findings.push_back({file, number, "includes " + target + ": a program may include only itself and public headers"});
   });
   return findings;
 }

@@ -1,25 +1,26 @@
-// The rules between the folders outside the runtime: apps may use converter, and converter the runtime, never the other
-// way round. `file` is relative to the tree's root in all of them.
+// Checks the dependencies between the folders outside the runtime: apps may use the converter, and the converter may
+// use the runtime, but not the other way round. Each function returns the violations in one file. `file` is its path
+// from the root of the source tree.
 #pragma once
 
 #include "layers/rules.h"
 
 namespace linformer_test {
 
-// A file of the converter includes its own folders and the runtime's lower layers, and nothing of the programs. It
-// knows neither a terminal nor its process: it prints nothing, handles no signal and ends nothing.
+// A file of the converter may include its own folders and the lower layers of the runtime, but nothing of the programs.
+// It may not print, handle signals or end the process, and its errors may not contain options of a program.
 Findings check_converter(const std::string& file, const std::string& source);
-// Its public header includes public headers alone.
+// A public header of the converter may include only public headers.
 Findings check_converter_header(const std::string& file, const std::string& source);
-// target_link_libraries() of the converter names no target of the programs.
+// target_link_libraries() of the converter may not name a target of the programs.
 Findings check_converter_links(const std::string& file, const std::string& cmake);
-// What the programs share includes itself and public headers.
+// Code that programs share may include only itself and public headers.
 Findings check_common(const std::string& file, const std::string& source);
-// A program (the command line, the converter's, examples, training) includes its own folders, what the programs share,
-// and of the library and the converter public headers alone.
+// A program (the command line, the converter's program, examples, training) may include its own folders, the code that
+// programs share, and public headers of the library and the converter.
 Findings check_program(const std::string& file, const std::string& source);
 
-// All of them for one file: none for a file that they don't concern.
+// Applies the rules that concern this file, according to its folder.
 Findings check_folders(const std::string& file, const std::string& text);
 
 }  // namespace linformer_test

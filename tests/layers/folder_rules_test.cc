@@ -1,4 +1,4 @@
-// Shows that each rule between folders can fail, on made-up files.
+// Tests with invented files that each rule between folders finds violations.
 #include "layers/folder_rules.h"
 
 #include <doctest/doctest.h>
@@ -6,7 +6,7 @@
 namespace linformer_test::folder_rules_test {
 namespace {
 
-TEST_CASE("the converter includes itself and the runtime") {
+TEST_CASE("the converter may include only itself and the runtime") {
   CHECK(check_converter("converter/x.cc", "#include \"converter/readers/value.h\"\n#include <vector>\n").empty());
   CHECK(check_converter("converter/x.cc", "#include \"model/limits.h\"\n#include \"linformer/model.h\"\n").empty());
   for (const char* source :
@@ -18,21 +18,21 @@ TEST_CASE("the converter includes itself and the runtime") {
   }
 }
 
-TEST_CASE("the converter's C form alone knows the runtime's") {
+TEST_CASE("only the converter's C API may include the runtime's C API") {
   const char* source = "#include \"c_api/handles.h\"\n";
   CHECK(check_converter("converter/c_api/x.cc", source).empty());
   CHECK(check_converter("converter/x.cc", source).size() == 1);
   CHECK(check_converter("converter/c_api/x.cc", "#include \"session/state.h\"\n").size() == 1);
 }
 
-TEST_CASE("the converter's sentences name no flag of a program") {
+TEST_CASE("errors of the converter may not contain options of a program") {
   CHECK(check_converter("converter/x.cc", "// \"give --config\"\nfail(\"give \", mark(Option::config));  // --x\n")
             .empty());
   CHECK(check_converter("converter/x.cc", "fail(\"give it with --config\");\n").size() == 1);
   CHECK(check_converter("converter/x.cc", "fail(a, \"--labels \", b);\n").size() == 1);
 }
 
-TEST_CASE("the converter knows neither a terminal nor its process") {
+TEST_CASE("the converter may not print, handle signals or end the process") {
   CHECK(check_converter("converter/x.cc", "std::snprintf(a, b, c); // exit(1)\nfail(\"a signal (1)\");\n").empty());
   for (const char* source : {"std::printf(\"x\");\n", "std::cerr << 1;\n", "std::fprintf(stderr, \"x\");\n",
                              "if (::isatty(2) == 1) return;\n", "::signal(2, f);\n", "std::exit(1);\n"}) {
@@ -41,7 +41,7 @@ TEST_CASE("the converter knows neither a terminal nor its process") {
   }
 }
 
-TEST_CASE("the converter links nothing of the programs") {
+TEST_CASE("the converter may not link targets of the programs") {
   const char* file = "converter/CMakeLists.txt";
   CHECK(
       check_converter_links(file, "target_link_libraries(linformer_readers PUBLIC linformer_converter_files)").empty());
@@ -49,7 +49,7 @@ TEST_CASE("the converter links nothing of the programs") {
   CHECK(check_converter_links(file, "target_link_libraries(linformer_converter PRIVATE CLI11::CLI11)").size() == 1);
 }
 
-TEST_CASE("what programs share includes itself and public headers") {
+TEST_CASE("code that programs share may include only itself and public headers") {
   CHECK(check_common("apps/common/x.h", "#include \"files/atomic_file.h\"\n#include \"usage.h\"\n").empty());
   for (const char* source : {"#include \"flags.h\"\n", "#include \"bench/child.h\"\n", "#include \"convert/x.h\"\n",
                              "#include \"base/checked.h\"\n", "#include \"converter/readers/error.h\"\n"}) {
@@ -58,7 +58,7 @@ TEST_CASE("what programs share includes itself and public headers") {
   }
 }
 
-TEST_CASE("programs know public headers") {
+TEST_CASE("programs may include only public headers") {
   CHECK(check_program("apps/convert/x.cc", "#include \"linformer/convert.h\"\n#include \"usage.h\"\n").empty());
   CHECK(check_program("apps/convert/x.cc", "#include \"files/signals.h\"\n#include <vector>\n").empty());
   CHECK(check_program("apps/cli/models/x.cc", "#include \"linformer/model.h\"\n#include \"bench/child.h\"\n").empty());
@@ -75,7 +75,7 @@ TEST_CASE("programs know public headers") {
   }
 }
 
-TEST_CASE("the converter's header knows public headers") {
+TEST_CASE("the converter's public headers may include only public headers") {
   const char* header = "converter/include/linformer/x.h";
   CHECK(check_converter_header("converter/include/x.h", "#include <linformer.h>\n#include <stddef.h>\n").empty());
   CHECK(check_converter_header("converter/include/x.h", "#include <unistd.h>\n").size() == 1);
@@ -84,7 +84,7 @@ TEST_CASE("the converter's header knows public headers") {
   CHECK(check_converter_header(header, "#include <nlohmann/json.hpp>\n").size() == 1);
 }
 
-TEST_CASE("files are found by the folder that they are in") {
+TEST_CASE("the rules of a file depend on its folder") {
   CHECK(check_folders("converter/readers/x.h", "#include \"usage.h\"\n").size() == 1);
   CHECK(check_folders("converter/x/CMakeLists.txt", "target_link_libraries(a linformer_terminal)").size() == 1);
   CHECK(check_folders("apps/common/files/x.cc", "#include \"convert/x.h\"\n").size() == 1);

@@ -13,21 +13,21 @@ void print(const char* kind, const Findings& findings) {
   }
 }
 
-TEST_CASE("the source tree keeps its rules") {
+TEST_CASE("the source tree follows all rules") {
   const Report report = check_tree(LINFORMER_SOURCE_DIR);
   print("error", report.errors);
   print("warning", report.warnings);
   std::printf("%d files, %d of them in the runtime: %zu errors, %zu warnings\n", report.files, report.runtime_files,
               report.errors.size(), report.warnings.size());
   CHECK(report.errors.empty());
-  // A search that finds nothing keeps every rule.
+  // Without these checks, a search that finds no files would pass.
   CHECK(report.runtime_files >= 14);
   CHECK(report.room_files >= 100);
 }
 
-// The rest shows that each rule can fail, on made-up files.
+// The tests below check with invented files that each rule finds violations.
 
-TEST_CASE("includes go downwards only") {
+TEST_CASE("a layer may include only lower layers") {
   CHECK(check_includes("kernels/x.cc", "#include \"base/cpu.h\"\n#include <xsimd/xsimd.hpp>\n").empty());
   CHECK(check_includes("base/x.cc", "#include \"linformer/status.h\"\n").empty());
   CHECK(check_includes("base/x.cc", "// #include \"io/file.h\"\n").empty());
@@ -57,7 +57,7 @@ TEST_CASE("includes go downwards only") {
   }
 }
 
-TEST_CASE("one place asks the system") {
+TEST_CASE("only base/platform_*.cc may include headers of the operating system") {
   CHECK(check_system("base/x.cc", "#include <ctime>\n#include \"base/platform.h\"\n").empty());
   CHECK(check_system("base/platform_posix.cc", "#include <sys/mman.h>\n#include <unistd.h>\n").empty());
   CHECK(check_system("base/x.cc", "// #include <unistd.h>\n").empty());
@@ -80,7 +80,7 @@ TEST_CASE("one place asks the system") {
   }
 }
 
-TEST_CASE("the runtime prints, throws and ends nothing") {
+TEST_CASE("the runtime may not print, throw or end the process") {
   CHECK(check_calls("base/x.cc", "std::vsnprintf(a, b, c, d);\nint exit_code = 0;\n").empty());
   CHECK(check_calls("base/x.cc", "// printf(\"x\") would throw\n/* abort() */ const char* s = \"exit(1)\";\n").empty());
   CHECK(check_calls("base/x.cc", "const char* s = R\"(abort())\"; char c = '\"'; int n = 1'000;\n").empty());
@@ -94,7 +94,7 @@ TEST_CASE("the runtime prints, throws and ends nothing") {
   }
 }
 
-TEST_CASE("memory that runs out throws nowhere") {
+TEST_CASE("the runtime may not use containers that throw if memory runs out") {
   CHECK(check_containers("base/x.cc", "Array<int> a;\nif (!a.try_push(1)) return;\nstd::string_view text;\n").empty());
   CHECK(check_containers("base/x.cc", "int* p = new (std::nothrow) int;\n// a new std::vector\n").empty());
   CHECK(check_containers("base/x.cc", "#include <new>\nint newer = 1; renew();\n").empty());
@@ -108,7 +108,7 @@ TEST_CASE("memory that runs out throws nowhere") {
   }
 }
 
-TEST_CASE("a target links only lower ones") {
+TEST_CASE("a target may link only lower layers") {
   CHECK(
       check_links("program/CMakeLists.txt", "target_link_libraries(linformer_program PUBLIC linformer_model)").empty());
   CHECK(check_links("base/CMakeLists.txt", "target_link_libraries(linformer_base PUBLIC Threads::Threads)").empty());
@@ -117,7 +117,7 @@ TEST_CASE("a target links only lower ones") {
   CHECK(check_links("io/CMakeLists.txt", "target_link_libraries(linformer_io PRIVATE linformer_writer)").size() == 1);
 }
 
-TEST_CASE("rooms of the program know lower rooms only") {
+TEST_CASE("a room of the program may include only lower rooms") {
   CHECK(check_rooms("apps/cli/main.cc", "#include \"commands/commands.h\"\n").empty());
   CHECK(check_rooms("apps/cli/commands/x.cc", "#include \"input/records.h\"\n#include \"research/x.h\"\n").empty());
   CHECK(check_rooms("apps/cli/input/bytes/x.cc", "#include \"input/records.h\"\n#include \"base/x.h\"\n").empty());
@@ -145,7 +145,7 @@ TEST_CASE("rooms of the program know lower rooms only") {
   }
 }
 
-TEST_CASE("folders of the programs and of the converter are small") {
+TEST_CASE("folders of the programs and the converter may have at most 25 files") {
   CHECK(check_folder("apps/cli/input", 25).empty());
   CHECK(check_folder("tests/cli", 80).empty());
   for (const char* folder : {"apps", "apps/cli", "apps/cli/commands", "converter", "converter/writer"}) {
@@ -154,20 +154,20 @@ TEST_CASE("folders of the programs and of the converter are small") {
   }
 }
 
-TEST_CASE("no machine's paths") {
+TEST_CASE("paths of a machine are found") {
   CHECK(check_machine_paths("a.md", "see runtime/base and ../shared\n").empty());
   const std::string path = std::string("/ho") + "me/somebody/model.lnfr";
   CHECK(check_machine_paths("a.md", "first\nopen " + path + "\n").size() == 1);
 }
 
-TEST_CASE("only support/temporary_folder.h makes temporary folders") {
+TEST_CASE("only support/temporary_folder.h may make temporary folders") {
   const char* source = "auto folder = std::filesystem::temp_directory_path() / \"x\";\n";
   CHECK(check_temporary_files("tests/text/x.cc", source).size() == 1);
   CHECK(check_temporary_files("tests/support/temporary_folder.h", source).empty());
   CHECK(check_temporary_files("tests/text/x.cc", "const TemporaryFolder folder;  // not mkdtemp\n").empty());
 }
 
-TEST_CASE("length is a hint") {
+TEST_CASE("a file of more than 400 lines is reported") {
   CHECK(check_length("a.cc", std::string(400, '\n')).empty());
   CHECK(check_length("a.cc", std::string(401, '\n')).size() == 1);
 }

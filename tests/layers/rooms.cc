@@ -8,8 +8,8 @@
 namespace linformer_test {
 namespace {
 
-// The folders of the program `linformer` and of the tools that it links, from the ground up, each with the rooms that
-// its files may include beside their own. A new room is listed here on purpose.
+// The rooms, which are the folders of the program `linformer` and of the tools that it links, from the lowest to the
+// highest. Each has the set of other rooms that its files may include. A new room must be added here.
 const std::map<std::string, std::set<std::string>>& rooms() {
   static const std::map<std::string, std::set<std::string>> table = {
       {"command_line", {}},
@@ -24,13 +24,13 @@ const std::map<std::string, std::set<std::string>>& rooms() {
   return table;
 }
 
-// The room of a file, by its path from the source root; "" where it lies in none.
+// Returns the room of a file, which is named by its path from the source root; "" if the file isn't in a room.
 std::string room_of(const std::string& file) {
   for (const std::string folder : {"apps/cli/", "apps/common/", "apps/"}) {
     if (!file.starts_with(folder)) continue;
     const std::string inner = file.substr(folder.size());
     const size_t end = inner.find('/');
-    if (end == std::string::npos) return folder == "apps/cli/" ? "commands" : "";  // main.cc starts the commands
+    if (end == std::string::npos) return folder == "apps/cli/" ? "commands" : "";  // main.cc starts the commands.
     const std::string name = inner.substr(0, end);
     if (folder == "apps/cli/" || rooms().count(name) != 0) return name;
   }
@@ -46,7 +46,7 @@ Findings check_rooms(const std::string& file, const std::string& source) {
   const std::string room = room_of(file);
   if (room.empty()) return {};
   const auto known = rooms().find(room);
-  if (known == rooms().end()) return {{file, 1, "lies in no room of apps/cli that tests/layers lists"}};
+  if (known == rooms().end()) return {{file, 1, "is in no room of apps/cli that tests/layers lists"}};
   Findings findings;
   std::istringstream in(source);
   std::string line;
@@ -55,7 +55,7 @@ Findings check_rooms(const std::string& file, const std::string& source) {
     if (!std::regex_search(line, match, pattern)) continue;
     const std::string other = match[1];
     if (other == room || rooms().count(other) == 0 || known->second.count(other) != 0) continue;
-    findings.push_back({file, number, "room " + room + " may not know room " + other});
+    findings.push_back({file, number, "room " + room + " may not include room " + other});
   }
   return findings;
 }

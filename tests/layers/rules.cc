@@ -16,12 +16,13 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Layer {
-  std::set<std::string> may_use;         // lower layers
-  std::set<std::string> libraries;       // first component or whole name of an angle-bracket include
-  std::set<std::string> not_these = {};  // headers that it may not include although their layer is lower
+  std::set<std::string> may_use;         // Lower layers that this layer may include.
+  std::set<std::string> libraries;       // The first components or whole names of permitted includes in angle brackets.
+  std::set<std::string> not_these = {};  // Headers that it may not include although their layer is lower.
 };
 
-// From the ground up. `text` stands beside model and session: it knows descriptions and never numbers.
+// The layers from the lowest to the highest. `text` uses neither model nor session: it reads descriptions, but no
+// weights.
 const std::map<std::string, Layer>& layers() {
   static const std::map<std::string, Layer> table = [] {
     std::map<std::string, Layer> t;
@@ -31,7 +32,7 @@ const std::map<std::string, Layer>& layers() {
     t["gemm"] = {{"base", "io", "kernels"}, {"oneapi", "dnnl.h", "dnnl.hpp", "dnnl_types.h", "cblas.h", "omp.h"}};
     t["model"] = {{"base", "io"}, {"flatbuffers", "xxhash.h"}};
     t["program"] = {{"base", "io", "model"}, {}};
-    // The executor knows programs; descriptions and models are for those who lower them.
+    // The executor runs programs. Only the code that lowers models may use descriptions and models.
     t["cpu"] = {
         {"base", "kernels", "gemm", "program"},
         {},
@@ -41,7 +42,7 @@ const std::map<std::string, Layer>& layers() {
                  t["cpu"].not_these};
     t["session"] = {{"base", "io", "kernels", "gemm", "model", "program", "cpu", "cuda"}, {}};
     t["text"] = {{"base", "io"}, {"utf8proc.h"}};
-    // VectorSearch multiplies a caller's rows, which no session knows.
+    // `pipeline` uses the kernels, because VectorSearch multiplies rows of the caller without a session.
     t["pipeline"] = {{"base", "io", "kernels", "model", "session", "text"}, {}};
     t["c_api"] = {{"base", "io", "kernels", "gemm", "model", "program", "cpu", "cuda", "session", "text", "pipeline"},
                   {}};
@@ -50,7 +51,7 @@ const std::map<std::string, Layer>& layers() {
   return table;
 }
 
-// The lowest layer that a public header belongs to. A new public header is listed here on purpose.
+// The lowest layer that a public header belongs to. A new public header must be added here.
 const std::map<std::string, std::string>& public_headers() {
   static const std::map<std::string, std::string> table = {{"version.h", "base"},
                                                            {"build_info.h", "session"},
@@ -93,17 +94,17 @@ const std::set<std::string>& known_libraries() {
 const std::set<std::string> forbidden_headers = {"iostream", "fstream", "ostream", "istream",   "sstream",
                                                  "regex",    "locale",  "thread",  "stdexcept", "filesystem"};
 
-// Calls are words before a parenthesis; keywords are wrong anywhere.
+// The names in forbidden_calls are forbidden before a parenthesis, and those in forbidden_words everywhere.
 const std::set<std::string> forbidden_calls = {
     "printf", "fprintf", "vprintf", "vfprintf", "puts", "fputs", "putchar", "perror", "fwrite", "abort", "exit",
     "_exit", "_Exit", "quick_exit", "terminate", "assert", "raise", "kill", "setenv", "putenv", "unsetenv", "setlocale",
     "signal", "sigaction", "system", "openblas_set_num_threads", "dnnl_set_verbose", "dnnl_set_max_cpu_isa",
-    // std::atomic's waits bring a unique symbol: platform::wait_while().
+    // The waits of std::atomic define a GNU unique symbol. platform::wait_while() replaces them.
     "notify_one", "notify_all"};
 const std::set<std::string> forbidden_words = {"try",    "catch", "throw", "dynamic_cast",
                                                "typeid", "cout",  "cerr",  "clog"};
 
-// What only base/platform_*.cc asks the system by: whole headers, and folders of them.
+// Headers of the operating system and folders of headers, which only base/platform_*.cc may include.
 const std::set<std::string> system_headers = {
     "unistd.h",  "fcntl.h", "pthread.h", "dlfcn.h",     "sched.h",   "errno.h", "cerrno",
     "signal.h",  "csignal", "poll.h",    "dirent.h",    "time.h",    "spawn.h", "syscall.h",
@@ -112,7 +113,8 @@ const std::set<std::string> system_headers = {
 const std::set<std::string> system_folders = {"sys",  "linux", "asm", "asm-generic", "mach",
                                               "bits", "arpa",  "net", "netinet"};
 
-// What grows by std::bad_alloc. Only base/array.h, whose functions for callers do, may name it.
+// Types whose allocations throw std::bad_alloc. Only base/array.h may use them, because some of its functions for
+// callers do.
 const std::set<std::string> throwing_types = {
     "vector",          "string",        "map",         "set",           "multimap",        "multiset",
     "unordered_map",   "unordered_set", "deque",       "list",          "forward_list",    "queue",
@@ -143,33 +145,33 @@ void for_each_line(const std::string& text, Callback&& callback) {
 }
 
 std::string check_quoted(const std::string& layer, bool is_public, const std::string& target) {
-  if (!is_public && layers().at(layer).not_these.count(target) != 0) return "layer " + layer + " may not know it";
+  if (!is_public && layers().at(layer).not_these.count(target) != 0) return "layer " + layer + " may not include it";
   if (target.starts_with("linformer/")) {
     const auto header = public_headers().find(target.substr(10));
     if (header == public_headers().end()) return "public header that tests/layers does not list";
     if (!is_public && !allowed(layer, header->second)) return "public header of the higher layer " + header->second;
     return {};
   }
-  if (is_public) return "a public header includes only public headers";
+  if (is_public) return "a public header may include only public headers";
   if (target.find("_generated.h") != std::string::npos) {
     return layers().at(layer).libraries.count("flatbuffers") ? "" : "generated metadata code belongs to io and model";
   }
-  // Installed beside each other, the parts of linformer.h include each other by name alone.
+  // The parts of linformer.h are installed in one folder, so they include each other by name without a path.
   const bool is_part = target.starts_with("linformer_") && target.find('/') == std::string::npos;
   if (layer == "c_api" && (is_part || target == "linformer.h")) return {};
-  if (target.find('/') == std::string::npos) return "write the path from runtime/ on";
+  if (target.find('/') == std::string::npos) return "write the path from runtime/";
   const std::string other = first_component(target);
   if (layers().count(other) == 0) return "not a layer of the runtime";
-  if (!allowed(layer, other)) return "layer " + layer + " may not know layer " + other;
+  if (!allowed(layer, other)) return "layer " + layer + " may not include layer " + other;
   return {};
 }
 
 std::string check_angled(const std::string& layer, bool is_public, const std::string& target) {
   const std::string library = first_component(target);
-  if (forbidden_headers.count(target)) return "the runtime does without this header";
+  if (forbidden_headers.count(target)) return "the runtime may not include this header";
   if (known_libraries().count(library) == 0) return {};
-  if (is_public) return "a public header names no third-party library";
-  if (layers().at(layer).libraries.count(library) == 0) return "layer " + layer + " may not know this library";
+  if (is_public) return "a public header may not include a third-party library";
+  if (layers().at(layer).libraries.count(library) == 0) return "layer " + layer + " may not include this library";
   return {};
 }
 
@@ -201,7 +203,7 @@ std::string without_comments_and_literals(const std::string& source) {
         } else if (c == '"') {
           state = text;
         } else if (c == '\'' && !(i > 0 && std::isalnum(static_cast<unsigned char>(source[i - 1])))) {
-          state = character;  // not the separator of 1'000
+          state = character;  // The quote isn't the separator of 1'000.
         }
         break;
       case line_comment:
@@ -272,7 +274,7 @@ Findings check_system(const std::string& file, const std::string& source) {
     std::transform(header.begin(), header.end(), header.begin(), [](unsigned char c) { return std::tolower(c); });
     const bool in_folder = header.find('/') != std::string::npos && system_folders.count(first_component(header)) != 0;
     if (in_folder || system_headers.count(header) != 0) {
-      findings.push_back({file, number, "includes " + header + ": ask the system through base/platform.h"});
+      findings.push_back({file, number, "includes " + header + ": call the system through base/platform.h"});
     }
   });
   return findings;
@@ -288,7 +290,7 @@ Findings check_calls(const std::string& file, const std::string& source) {
       const size_t after = line.find_first_not_of(' ', static_cast<size_t>(it->position()) + name.size());
       const bool called = after != std::string::npos && line[after] == '(';
       if (forbidden_words.count(name) || (called && forbidden_calls.count(name))) {
-        findings.push_back({file, number, "the runtime does without " + name});
+        findings.push_back({file, number, "the runtime may not use " + name});
       }
     }
   });
@@ -304,7 +306,7 @@ Findings check_containers(const std::string& file, const std::string& source) {
     for (std::sregex_iterator it(line.begin(), line.end(), pattern), end; it != end; ++it) {
       if (!forbidden((*it)[1].str())) continue;
       findings.push_back(
-          {file, number, "memory that runs out would throw in " + it->str() + ": take Array, String, try_"});
+          {file, number, "memory that runs out would throw in " + it->str() + ": use Array, String or try_"});
     }
   };
   for_each_line(without_comments_and_literals(source), [&](int number, const std::string& line) {
@@ -322,7 +324,7 @@ Findings check_links(const std::string& file, const std::string& cmake) {
   Findings findings;
   for (std::sregex_iterator it(cmake.begin(), cmake.end(), command), end; it != end; ++it) {
     const std::string owner = (*it)[1], libraries = (*it)[2];
-    // A target inside a layer's folder belongs to that layer, whatever its name.
+    // A target in the folder of a layer belongs to that layer, whatever its name is.
     const std::string layer = first_component(file);
     if (layers().count(layer) == 0) continue;
     const int line = 1 + static_cast<int>(std::count(cmake.begin(), cmake.begin() + it->position(), '\n'));
@@ -331,7 +333,7 @@ Findings check_links(const std::string& file, const std::string& cmake) {
       const bool is_layer = layers().count(other) != 0;
       const bool outside = other == "converter" || other == "writer" || other == "readers" || other == "cli";
       if (outside || (is_layer && !allowed(layer, other))) {
-        findings.push_back({file, line, owner + " links " + library->str() + ", which is not below it"});
+        findings.push_back({file, line, owner + " links " + library->str() + ", which is not a lower layer"});
       }
     }
   }
@@ -339,7 +341,7 @@ Findings check_links(const std::string& file, const std::string& cmake) {
 }
 
 Findings check_machine_paths(const std::string& file, const std::string& text) {
-  // In two halves so that this file keeps its own rule.
+  // Each pattern is written in two parts, because this file must follow the rule too.
   static const std::vector<std::string> patterns = {
       std::string("/ro") + "ot/",          std::string("/ho") + "me/",    std::string("/Us") + "ers/",
       std::string("/wo") + "rk/",          std::string("/tmp") + "/linf", std::string("C:") + "\\Users",
@@ -359,7 +361,7 @@ Findings check_temporary_files(const std::string& file, const std::string& sourc
   Findings findings;
   for_each_line(without_comments_and_literals(source), [&](int number, const std::string& line) {
     if (line.find("temp_directory_path") == std::string::npos && line.find("mkdtemp") == std::string::npos) return;
-    findings.push_back({file, number, "makes a temporary folder of its own: use support/temporary_folder.h"});
+    findings.push_back({file, number, "makes a temporary folder: use support/temporary_folder.h"});
   });
   return findings;
 }
@@ -374,7 +376,7 @@ Report check_tree(const fs::path& root) {
   static const std::set<std::string> code = {".h",     ".cc",  ".inc", ".py", ".sh",
                                              ".cmake", ".fbs", ".txt", ".md", ".json"};
   Report report;
-  std::map<std::string, int> files_in;  // of each folder
+  std::map<std::string, int> files_in;  // The number of files in each folder.
   const auto add = [](Findings& all, Findings found) { all.insert(all.end(), found.begin(), found.end()); };
   for (auto it = fs::recursive_directory_iterator(root); it != fs::recursive_directory_iterator(); ++it) {
     const std::string name = it->path().filename().string();
@@ -383,7 +385,7 @@ Report check_tree(const fs::path& root) {
       continue;
     }
     const std::string extension = it->path().extension().string();
-    if (!it->is_regular_file() || name == ".git") continue;  // in a worktree it is a file
+    if (!it->is_regular_file() || name == ".git") continue;  // In a worktree .git is a file.
     ++files_in[fs::relative(it->path().parent_path(), root).generic_string()];
     const bool script = extension.empty() && it->file_size() < (64u << 10);
     if ((code.count(extension) == 0 && !script) || it->file_size() > (4u << 20)) continue;

@@ -1,4 +1,4 @@
-// The rules that the source tree keeps, as functions from text to findings.
+// Checks the rules of the source tree. Each function returns the violations in one text.
 #pragma once
 
 #include <filesystem>
@@ -8,35 +8,36 @@
 namespace linformer_test {
 
 struct Finding {
-  std::string file;  // relative to the tree's root
+  std::string file;  // The path from the root of the tree.
   int line = 0;
   std::string message;
 };
 using Findings = std::vector<Finding>;
 
-// C++ source with comments, string and character literals replaced by spaces; lines stay where they are.
+// Returns C++ source with comments, strings and character literals replaced by spaces. Line numbers stay the same.
 std::string without_comments_and_literals(const std::string& source);
 
-// A runtime file includes only its own layer, lower ones, and the libraries that its layer may know.
-// `file` is relative to runtime/, e.g. "kernels/gemm.cc".
+// A file of the runtime may include only its own layer, lower layers, and the third-party libraries permitted for its
+// layer. `file` is relative to runtime/, e.g. "kernels/gemm.cc".
 Findings check_includes(const std::string& file, const std::string& source);
-// Headers of the operating system are included by base/platform_*.cc alone.
+// Only base/platform_*.cc may include headers of the operating system.
 Findings check_system(const std::string& file, const std::string& source);
-// The runtime prints nothing, ends no process, throws nothing and touches no process-wide setting.
+// The runtime may not print, throw, end the process or change settings of the whole process.
 Findings check_calls(const std::string& file, const std::string& source);
-// The runtime's lists are Array and String, whose growth is checked; its objects are made by new (std::nothrow).
+// The runtime must use Array and String, which return an error if memory runs out, and new (std::nothrow).
 Findings check_containers(const std::string& file, const std::string& source);
-// target_link_libraries() of a layer names only lower layers.
+// target_link_libraries() of a layer may name only lower layers.
 Findings check_links(const std::string& file, const std::string& cmake);
-// A file of the program `linformer` includes only its own room of apps/ and lower ones. `file` is relative to the root.
+// A file of the program `linformer` may include only its own room (folder) of apps/ and lower rooms. `file` is relative
+// to the root.
 Findings check_rooms(const std::string& file, const std::string& source);
-// A folder of apps or converter holds few enough files to be read at a glance.
+// A folder of apps or converter may have at most 25 files.
 Findings check_folder(const std::string& folder, int files);
-// No path of somebody's machine, no host of a package registry.
+// No file may contain a path of a particular machine or the host of a package registry.
 Findings check_machine_paths(const std::string& file, const std::string& text);
-// Tests make temporary folders with support/temporary_folder.h alone. `file` is relative to the root.
+// Tests may make temporary folders only with support/temporary_folder.h. `file` is relative to the root.
 Findings check_temporary_files(const std::string& file, const std::string& source);
-// Longer than 400 lines: a hint, not an error.
+// Reports a file of more than 400 lines. This is a warning and not an error.
 Findings check_length(const std::string& file, const std::string& text);
 
 struct Report {
@@ -44,9 +45,9 @@ struct Report {
   Findings warnings;
   int runtime_files = 0;
   int files = 0;
-  int room_files = 0;  // whose includes check_rooms() has seen
+  int room_files = 0;  // The number of files that check_rooms() has checked.
 };
-// All rules over the tree below `root`.
+// Applies all rules to the tree below `root`.
 Report check_tree(const std::filesystem::path& root);
 
 }  // namespace linformer_test

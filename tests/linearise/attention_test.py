@@ -1,4 +1,5 @@
-"""Attention with a window and compressed keys, compared with its definition, row by row, in float64."""
+"""Tests that attention with a window and compressed keys equals its definition, which is computed row by row in
+float64."""
 import math
 
 import pytest
@@ -19,12 +20,12 @@ def make_batch(lengths, n, seed=0):
         mask[i, :length] = 1
         ids[i, 0] = CLS
         ids[i, length - 1] = SEP
-        ids[i, length:] = SEP  # padding must never be taken for the token itself
+        ids[i, length:] = SEP  # Padding must never be taken for the exact token, even if it has the same id.
     return Batch(ids, mask)
 
 
 def defined(query, key, value, ids, plan, keys, values, scale, bias):
-    """The definition for one text and one head, [n, width] each."""
+    """Computes attention by its definition for one text and one head. Queries, keys and values are [n, width]."""
     n = len(query)
     own = [j for j in range(plan.k)]
     exact = {}

@@ -11,7 +11,8 @@ CPU = torch.device("cpu")
 
 @pytest.fixture()
 def setting(tmp_path, monkeypatch):
-    """A model whose programs say that a text takes 10 ms with full layers, and 4 ms with changed ones."""
+    """A small model. The programs are replaced, and report 10 ms for a text with full layers and 4 ms with changed
+    ones."""
     folder = make_model(tmp_path / "teacher")
     teacher = encoder.load(folder)
     tokens = texts.tokenize(texts.Texts([(t,) for t in make_texts(8, shortest=60)], [None] * 8), teacher.tokenizer, 64)

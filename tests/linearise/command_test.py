@@ -1,4 +1,4 @@
-"""The command itself, as a user runs it."""
+"""Tests the command itself, as a user runs it."""
 import csv
 import json
 import random
@@ -29,7 +29,7 @@ def texts(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def labelled(tmp_path_factory):
-    """Texts whose label is whether they have more good words than bad ones."""
+    """Texts whose label says whether they have good words or bad words."""
     folder, chance = tmp_path_factory.mktemp("labelled"), random.Random(1)
     rest = [word for word in WORDS if word not in ("good", "fine", "bright", "bad", "dull", "dark")]
     for name, count in (("train.csv", 240), ("test.csv", 60)):
@@ -76,7 +76,7 @@ def test_the_same_seed_gives_the_same_student(texts, tmp_path):
 
 
 def test_a_plain_bert_and_a_table_of_labelled_reviews(labelled, programs, tmp_path):
-    """The journey of a user with a BERT without a head and a CSV file of their own."""
+    """A user fine-tunes a BERT without a head on a CSV file and makes a Linformer from it."""
     model = make_model(tmp_path / "bert", spread=0.1)
     run(model, "--texts", labelled / "train.csv", "--test", labelled / "test.csv", "--field", "review", "--labels",
         "stars", "-o", tmp_path / "student", *SMALL, "--steps", 250, "--check-every", 50, "--rate", 0.002, "--held-out",
@@ -126,7 +126,7 @@ def test_an_interrupted_run_goes_on(texts, tmp_path):
         time.sleep(0.05)
     process.send_signal(signal.SIGINT)
     errors = process.communicate(timeout=100)[1]
-    if process.returncode != 0:  # else it had ended before the signal came
+    if process.returncode != 0:  # It is 0 if the process ended before the signal came.
         assert process.returncode == 1 and "goes on" in errors
         run(*arguments)
     assert (tmp_path / "student" / "model.safetensors").read_bytes() == (
@@ -140,7 +140,7 @@ def test_a_plan_that_the_runtime_cannot_execute_is_refused_before_training(texts
 
 
 @pytest.mark.parametrize("wrong,words", [
-    (["--plan", "full"], "nothing to train"), (["--plan", "w4"], None), (["--full", "9"], "is no layer"),
+    (["--plan", "full"], "nothing to train"), (["--plan", "w4"], None), (["--full", "9"], "is not a layer"),
     (["--device", "cuda:99"], "can't be used"), (["--labels", "stars"], "has no label"), (["--k", "1"], "no room"),
     (["--budget", "fast"], "neither a time")])
 def test_what_cannot_be_done_is_one_line(texts, wrong, words, tmp_path):

@@ -1,4 +1,4 @@
-"""Small models of each family with random weights, a vocabulary, and texts."""
+"""Makes small models of each family with random weights, a vocabulary, and texts."""
 import json
 import os
 import pathlib
@@ -27,7 +27,7 @@ FAMILIES = ["bert", "roberta", "distilbert", "albert", "electra", "mpnet", "rofo
 def make_config(family):
     sizes = dict(SIZES, pad_token_id=1, cls_token_id=2, sep_token_id=3, bos_token_id=2, eos_token_id=3)
     if family in ("roberta", "mpnet"):
-        sizes["max_position_embeddings"] += 2  # positions begin behind the id of the padding
+        sizes["max_position_embeddings"] += 2  # The first position is the id of the padding plus 1.
     if family == "electra" or family == "albert":
         sizes["embedding_size"] = 8
     if family == "distilbert":
@@ -45,7 +45,8 @@ def save_tokenizer(folder, length=64):
 
 
 def make_model(folder, family="bert", head=None, seed=1, spread=0.4):
-    """Writes a model with weights large enough that attention isn't even. head: None, or class names."""
+    """Writes a model. Its weights are so large that attention isn't uniform. `head` has the names of the classes, or is
+    None for a model without a head."""
     folder.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(seed)
     config = make_config(family)
@@ -56,7 +57,7 @@ def make_model(folder, family="bert", head=None, seed=1, spread=0.4):
         model = transformers.AutoModel.from_config(config)
     with torch.no_grad():
         for name, parameter in model.named_parameters():
-            if "embed_positions" in name:  # of RoFormer, which are computed
+            if "embed_positions" in name:  # RoFormer computes them.
                 continue
             if parameter.dim() == 2:
                 parameter.normal_(0, 0.5 if "embeddings" in name else spread)
@@ -81,7 +82,7 @@ def write_lines(path, texts):
 def programs():
     from linearise import programs
     if not programs.available():
-        pytest.skip("the programs linformer and linformer-convert are not there")
+        pytest.skip("the programs linformer and linformer-convert were not found")
     return programs
 
 

@@ -21,7 +21,7 @@ KINDS = {"pure": "k9", "window": "w7", "beside": "w7k9", "mixed": "w7k9,full,k12
 CASES = [("bert", kind) for kind in KINDS] + [("roberta", "beside"), ("distilbert", "mixed"), ("albert", "beside"),
                                               ("electra", "mixed"), ("mpnet", "window"), ("mpnet", "beside"),
                                               ("roformer", "mixed")]
-TEXTS = {"n64": (1, 64), "n33": (1, 33), "n9": (2, 9), "n8": (2, 8)}  # n8 lies within a window of 7
+TEXTS = {"n64": (1, 64), "n33": (1, 33), "n9": (2, 9), "n8": (2, 8)}  # The text n8 fits into a window of 7.
 
 
 def student_of(folder, kind):

@@ -1,4 +1,4 @@
-"""The study's group labels, with small models and made-up texts in the formats of the corpora."""
+"""Tests the study's group labels with small models and made-up texts in the formats of the corpora."""
 import dataclasses
 import gzip
 import json
@@ -31,7 +31,7 @@ def lines(path, records):
 
 
 def make_data(folder):
-    """Writes corpora whose labels depend on nothing that can be learned in three steps."""
+    """Writes corpora. Three training steps are too few to learn their labels."""
     chance = random.Random(7)
     def table(name, count):
         path = folder / "sst2" / name
@@ -57,7 +57,7 @@ def make_data(folder):
 
 @pytest.fixture(scope="module")
 def setting(tmp_path_factory):
-    """The folders that all runs share, with a classifier of more spread, so that its answers are not all the same."""
+    """The folders of all runs. The model's weights are so large that its answers are not all the same."""
     folder = tmp_path_factory.mktemp("study")
     return types.SimpleNamespace(data=make_data(folder / "data"), model=make_model(folder / "bert", spread=0.3))
 
@@ -72,7 +72,7 @@ def small_runs(task="sst2", seed=0):
 
 
 def run_open(runs, context):
-    """Executes the runs that are not done, as python -m study does, and returns their names."""
+    """Executes the runs that are not done, like `python -m study`, and returns their names."""
     done = [run.name for run in runs if not is_done(run, context)]
     for run in runs:
         if run.name in done:
@@ -234,7 +234,7 @@ def test_long_reviews(programs, context, monkeypatch):
                                           "long-w4k6-n128-seed0"]
     first, windows, student = (execute(run, context, 1) for run in runs)
     tested = labels_train.examples(context.data, "imdb-long", "test", 9)
-    lengths = [len(words[0].split()) + 2 for words in tested.texts]  # each word is one token
+    lengths = [len(words[0].split()) + 2 for words in tested.texts]  # Each word is one token.
     for made in (first, windows, student):
         assert made["measured"]["texts"] == 9 and "speed" not in made["measured"]
         assert made["measured"]["mean_tokens"] == pytest.approx(sum(lengths) / 9, abs=0.1)
@@ -256,7 +256,8 @@ def test_long_reviews(programs, context, monkeypatch):
 
 
 def test_windows_by_hand():
-    # 62 tokens have room beside the first and the last one; 15 of them are shared, so a window is 47 tokens further.
+    # A window has 62 tokens beside the first and the last. Neighbouring windows share 15, so each begins 47 tokens
+    # later.
     assert [labels_long.windows_of(n, 64) for n in (3, 64, 65, 111, 112)] == [1, 1, 2, 2, 3]
 
 
@@ -280,7 +281,7 @@ def test_standard_errors_by_hand():
 
 
 def cells(text, name, number):
-    """Returns the cells of the row `name` in the table of this number that has such a row."""
+    """Returns the cells of a row called `name`. `number` is the index among all rows of this name in the text."""
     found = [line for line in text.splitlines() if line.startswith(f"| {name} |")]
     return [cell.strip() for cell in found[number].strip("|").split("|")]
 

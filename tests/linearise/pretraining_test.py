@@ -1,4 +1,4 @@
-"""The study's pretraining: the runtime's perplexity is PyTorch's, and a run can be interrupted and repeated."""
+"""Tests the study's pretraining: the runtime's perplexity is PyTorch's, and a run can be interrupted and repeated."""
 import csv
 import dataclasses
 import json
@@ -23,7 +23,7 @@ TINY = {"vocabulary": 300, "width": 16, "layers": 3, "heads": 2, "inner": 24, "s
 
 
 def numbers(made):
-    """Returns what is compared of a result: all but times."""
+    """Returns the numbers of a result that are compared, which are all except times."""
     return {name: value for name, value in made.items() if name != "speed"}
 
 
@@ -33,7 +33,7 @@ def tiny(plan="full", sharing="headwise", n=N, **changed):
 
 @pytest.fixture(scope="session")
 def data(tmp_path_factory):
-    """A folder with corpora in the formats of the study's."""
+    """A folder with made-up corpora in the formats of the study."""
     folder = tmp_path_factory.mktemp("data")
     for name in ("mlm/gutenberg", "sst2", "pairs"):
         (folder / name).mkdir(parents=True)
@@ -62,7 +62,8 @@ def context(data, tmp_path):
 
 
 def losses_in_pytorch(folder, words, chosen):
-    """The mean loss of the tokens that are guessed, with the masks of `linformer`, in float64."""
+    """Returns the loss of each guessed token in float64, the ids and the shown ids. The masks are those of
+    `linformer`."""
     model = encoder.load_student(folder)
     model.double()
     ids, shown, wanted = pretraining_texts.masked_windows(words, model.tokenizer, chosen["n"], 10**9, chosen)
@@ -83,7 +84,7 @@ def test_the_model_file_has_the_perplexity_of_the_model(plan, sharing, matrices,
     folder = pretraining.work_folder(context, chosen)
     source = pretraining_texts.prepare(context, chosen["vocabulary"])
     tokenizer = encoder.load_student(folder).tokenizer
-    # So many tokens that the last window is a whole one, for PyTorch leaves out what isn't.
+    # Words are removed until the last window is full, because the code for PyTorch leaves out an incomplete one.
     words = source.held_out["book"].split(" ")
     while len(tokenizer(" ".join(words), add_special_tokens=False)["input_ids"]) % (N - 2):
         words.pop()
@@ -109,7 +110,7 @@ def test_one_matrix_for_all_layers_is_one_parameter(context, programs):
     again = encoder.load_student(folder).compressions
     assert all(torch.equal(again[i].keys, matrices[0]) for i in "012")
     start = pretraining.make_compressions(trainer.student.plan, chosen)
-    assert not torch.equal(start[0].keys, matrices[0])  # it was trained
+    assert not torch.equal(start[0].keys, matrices[0])  # Training changed the matrix.
 
 
 def test_the_same_settings_give_the_same_numbers(context, programs, tmp_path):
@@ -187,7 +188,7 @@ def test_training_guesses_chosen_tokens_alone(context):
 
 
 def test_the_guess_without_context_is_the_best_of_its_kind():
-    """By Bayes' rule from the shares of all cases, counted."""
+    """The expected loss follows from the probabilities of all cases by Bayes' rule."""
     class Pieces:
         mask_token_id, pad_token_id, cls_token_id, sep_token_id = 4, 1, 0, 2
 
@@ -202,7 +203,7 @@ def test_the_guess_without_context_is_the_best_of_its_kind():
     got = pretraining_texts.without_context(stream, Pieces(), stream, {"n": 102, "mask_rate": 0.5})
     entropy = -sum(p * math.log(p) for p in share if p > 0)
     joint = 0.1 * numpy.diag(share) + 0.1 * share[:, None] * numpy.full(9, 1 / 8)[None]  # [token, shown]
-    joint[:, 1] = 0  # padding is never drawn
+    joint[:, 1] = 0  # Padding is never drawn.
     with numpy.errstate(divide="ignore", invalid="ignore"):
         left = -numpy.nansum(joint * numpy.log(joint / joint.sum(0)))
     assert got["unigram"] == pytest.approx(entropy, abs=0.02)
@@ -237,7 +238,7 @@ def test_fine_tuning_makes_a_missing_model_again(task, plan, sharing, context, p
     assert math.isfinite(made["loss"])
     assert 0.5 <= made["most_frequent"] < 1
     assert numbers(pretraining.tune(chosen, context)) == made
-    assert len(kept) == 3  # the pretrained model was there
+    assert len(kept) == 3  # The second tune() found the pretrained model and trained only once.
 
 
 def test_the_runs_and_what_they_need():

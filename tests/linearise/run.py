@@ -1,4 +1,4 @@
-"""Runs the tests of this folder with pytest; 77 where pytest, PyTorch, or transformers 5 is missing."""
+"""Runs the tests of this folder with pytest. Exits with 77 if pytest, PyTorch, or transformers 5 is missing."""
 import pathlib
 import sys
 

@@ -1,4 +1,4 @@
-"""Students that the converter reads, and what the runtime computes with them."""
+"""Tests that the converter reads students, and that the runtime computes the same as PyTorch with them."""
 import json
 
 import numpy
@@ -15,12 +15,12 @@ from linearise.windows import Windows
 N = 64
 KINDS = {"pure": "k9", "window": "w7", "beside": "w7k9", "mixed": "w7k9,full,k12"}
 ROTARY = ("roformer", "modernbert", "nomic_bert")
-WITH_BIAS = ("mpnet",)  # scores have a bias by distance, so that compressed keys need a window
-PURE = ("pure", "mixed")  # kinds with a layer that has compressed keys and no window
+WITH_BIAS = ("mpnet",)  # The scores have a bias by distance, so compressed keys need a window.
+PURE = ("pure", "mixed")  # The kinds with a layer that has compressed keys and no window.
 
 
 def make_student(folder, plan, seed=4, positions=0, spread=0.1, separate=True):
-    """A student with matrices that are no mere pools."""
+    """Returns a student. Random numbers are added to the first values of its matrices."""
     teacher = encoder.load(folder)
     length = positions or N
     layers = parse(plan, 3, (2, 3), length)
@@ -39,7 +39,7 @@ def batch_of(texts, tokenizer, most):
 
 @torch.no_grad()
 def hidden_of(student, ids):
-    """The last hidden states of each text by itself, in float64."""
+    """Returns the last hidden states of each text, computed separately in float64."""
     wide = student.double()
     made = []
     for row in ids:
@@ -62,7 +62,7 @@ def runtime_hidden(programs, file, ids, folder):
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_runtime_computes_what_pytorch_does(family, kind, programs, tmp_path):
     if family in WITH_BIAS and kind in PURE:
-        pytest.skip("a layer without a window, whose scores have a bias")
+        pytest.skip("scores with a bias don't allow a layer with compressed keys and no window")
     folder = make_model(tmp_path / "teacher", family)
     student = make_student(folder, KINDS[kind])
     student.save(tmp_path / "student", N)
@@ -72,7 +72,7 @@ def test_the_runtime_computes_what_pytorch_does(family, kind, programs, tmp_path
     got = runtime_hidden(programs, tmp_path / "student.lnfr", ids, tmp_path)
     worst = max(float(numpy.abs(a - b).max()) for a, b in zip(wanted, got))
     scale = max(float(numpy.abs(a).max()) for a in wanted)
-    # PyTorch keeps rotary angles in float32, though the rest be float64.
+    # PyTorch keeps rotary angles in float32, even if the rest is in float64.
     assert worst < (2e-4 if family in ROTARY else 3e-5) * max(scale, 1), (worst, scale)
 
 
@@ -185,7 +185,7 @@ def test_a_folder_of_sentence_transformers_stays_one(programs, tmp_path):
 
 
 def test_a_folder_without_a_model_is_refused(tmp_path):
-    with pytest.raises(UserError, match="no folder"):
+    with pytest.raises(UserError, match="is not a folder"):
         encoder.load(tmp_path / "nothing")
     with pytest.raises(UserError, match="no config.json"):
         encoder.load(tmp_path)

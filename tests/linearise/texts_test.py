@@ -30,8 +30,8 @@ def test_files_of_each_kind(tmp_path):
 
 
 @pytest.mark.parametrize("name,content,words", [
-    ("a.pdf", b"x", "no known ending"), ("a.jsonl", b"{\n", "record 1"), ("a.jsonl", b'[1]\n', "no objects"),
-    ("a.jsonl", b'{"body": "x"}\n', "name one of body"), ("a.jsonl", b'{"text": 3}\n', "is no text"),
+    ("a.pdf", b"x", "no known ending"), ("a.jsonl", b"{\n", "record 1"), ("a.jsonl", b'[1]\n', "not a JSON object"),
+    ("a.jsonl", b'{"body": "x"}\n', "name one of body"), ("a.jsonl", b'{"text": 3}\n', "is not a text"),
     ("a.txt", b"\xff\xfe\n", "can't be read"), ("a.txt", b"\n", "no texts"), ("a.csv", b'text\n"x\n', "can't be read"),
     ("a.txt.gz", b"no gzip", "can't be read")])
 def test_bad_files_are_refused_in_one_sentence(tmp_path, name, content, words):
@@ -78,7 +78,7 @@ def test_tokens_pairs_and_cuts(tokenizer):
     assert one.cut(0, 4).tolist() == one.ids[0][:3].tolist() + [3]
     assert made.cut(0, 4).tolist() == made.ids[0].tolist()
     assert len(tokenize(Texts([("a " * 500,)], [None]), tokenizer, 20).ids[0]) == 20
-    with pytest.raises(UserError, match="none of the model's classes"):
+    with pytest.raises(UserError, match="not one of the model's classes"):
         tokenize(Texts([("a",)], ["z"]), tokenizer, 64, ["x", "y"])
 
 

@@ -1,6 +1,6 @@
 // Lists the program of each variant at three lengths and compares the listing with a recorded one, so that a change of
 // lowering shows which ops it changes.
-//   LINFORMER_RECORD=1 ctest --preset release -R ^listings     writes the folder `recorded` anew
+//   LINFORMER_RECORD=1 ctest --preset release -R ^listings     writes the folder `recorded` again
 // Read the difference line by line before you commit it.
 #include <doctest/doctest.h>
 
@@ -26,7 +26,8 @@ constexpr int device = 0;
 constexpr int device = -1;
 #endif
 
-// No other number of the variants is one of these lengths, in tokens, so that n can stand for them; k is 19.
+// The lengths of the texts, in tokens. No variant has another number that equals one of them (k is 19), so that
+// listings can have the letter n in place of the length.
 constexpr int64_t lengths[] = {13, 41, 127};
 constexpr auto longest = static_cast<uint32_t>(lengths[2]);
 
@@ -50,16 +51,16 @@ std::string with_n(const std::string& text, int64_t n) {
 
 struct Op {
   std::string stage, text;
-  std::string lengths;  // those of `lengths` for which the program has the op
-  std::string cost;     // operations + bytes for the longest of them; the same formulas for CPU and device
+  std::string lengths;  // The lengths (of the constant `lengths`) for which the program has the op.
+  std::string cost;     // Operations + bytes at the longest of these. CPU and device have the same formulas.
 };
 
-// By number of the stage, and of the op in it.
+// The key is the number of the stage and the number of the op in the stage.
 using Ops = std::map<std::pair<int, int>, Op>;
 
 struct Visit {
   Ops* ops;
-  size_t length;  // an index of `lengths`
+  size_t length;  // An index of `lengths`.
   int stage = -1, op = 0;
 };
 
@@ -71,7 +72,7 @@ void add_line(void* context, const ProgramLine& line) {
   const int64_t n = lengths[visit.length];
   op.stage = std::to_string(line.stage) + (line.joins ? "+ " : " ") + line.part + ", " + line.domain + ", " +
              line.condition + (line.instead ? ", instead" : "");
-  // Operands that still differ between two lengths, such as the number of a convolution's windows, are listed both.
+  // If operands still differ between two lengths, as the number of a convolution's windows does, both are listed.
   const std::string text = with_n(std::string(line.op) + ": " + line.operands, n);
   if (op.text.empty()) {
     op.text = text;
@@ -85,8 +86,8 @@ void add_line(void* context, const ProgramLine& line) {
   op.cost = cost;
 }
 
-// The stages of a model's program, and the operands of each op. They depend on no machine: the precision is that of one
-// which is faster in bf16.
+// Returns the stages of a model's program and the operands of each op. The text doesn't depend on this machine: the
+// precision is chosen as for a machine that is faster in bf16.
 std::string listing(const RandomModel& shape) {
   SessionOptions options;
   options.cpu.threads = 2;
@@ -113,7 +114,7 @@ std::string listing(const RandomModel& shape) {
   return text;
 }
 
-// A variant's name as that of a file.
+// Turns the name of a variant into the name of a file.
 std::string file_name(const std::string& name) {
   std::string result;
   for (const char c : name) {
@@ -146,7 +147,7 @@ void compare(const std::string& name, const std::string& made) {
   CHECK_MESSAGE(!more, "there is one line more: ", line);
 }
 
-// Every variant's, for a device every other one's.
+// Returns the variants whose programs are listed: all of them for the CPU, every second one for a device.
 std::vector<Variant> listed() {
   std::vector<Variant> all = linformer_test::variants(longest), some;
   for (size_t i = 0; i < all.size(); i += device >= 0 ? 2 : 1) some.push_back(std::move(all[i]));
@@ -174,7 +175,7 @@ TEST_CASE("the programs of bf16 and int8 files are the recorded ones") {
   }
 }
 
-TEST_CASE("the recorded listings take at most 300 KB and each is of a variant") {
+TEST_CASE("the recorded listings take at most 300 KB, and each belongs to a variant") {
   size_t files = 0;
   uintmax_t bytes = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(LINFORMER_LISTINGS)) {

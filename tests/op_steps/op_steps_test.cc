@@ -1,6 +1,6 @@
-// One text through a model's programs for different targets, one op after the other. After each op that two programs
-// have in common its result is compared, so that the first op that differs is named. To see the buffers as they are
-// after an op, the program is lowered again and ends with that op: nothing in an executor is there for this test.
+// Runs one text through a model's programs for different targets, op by op. The results of each op that two programs
+// have in common are compared, and the first op that differs is named. To read the buffers after an op, the test lowers
+// the program again and cuts it after that op, so the executors need no code for this test.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -22,7 +22,7 @@ namespace {
 using namespace linformer;
 
 constexpr uint32_t longest = 60;
-constexpr double tolerance = 2e-4;  // of |ours - theirs| / (1 + |theirs|), f32
+constexpr double tolerance = 2e-4;  // Of |ours - theirs| / (1 + |theirs|), in f32.
 
 struct Target {
   const char* name;
@@ -31,12 +31,12 @@ struct Target {
 };
 constexpr Target native{"native", BackendKind::native, -1}, device{"simulated device", BackendKind::native, 0};
 
-// Changes a program before it runs: what a test of this test does.
+// Changes a program before it runs. A test uses it to check that differences are found.
 using Change = void (*)(Program* program);
 
 // The result of one op.
 struct Step {
-  std::string name;  // the part of the model, the op's kind and the columns that it writes: the same in each program
+  std::string name;  // The part of the model, the op's kind and the columns that it writes; equal in each program.
   std::vector<float> values;
 };
 
@@ -55,7 +55,7 @@ class Stepper {
     for (size_t i = 0; i < tensors; ++i) weights_.tensors[i] = model_->data(static_cast<TensorIndex>(i));
   }
 
-  // Of the embedding, the layers and what follows them, of all ops that write rows of f32.
+  // Returns the steps of all ops that write rows of f32, from the embedding to the end of the program.
   std::vector<Step> steps() {
     const Program whole = lowered();
     std::vector<Step> steps;
@@ -88,7 +88,7 @@ class Stepper {
   void add(const Program& whole, const Section& section, const std::string& part, std::vector<Step>* steps) {
     for (int32_t s = section.begin; s < section.end; ++s) {
       const Stage& stage = whole.stages[static_cast<size_t>(s)];
-      // Heads with projections of their own write to parts of a slot that their ops' views don't describe.
+      // Ops of heads with their own projections write to parts of a slot that their views don't describe.
       if (!applies(stage, tokens_, 0) || stage.domain == Domain::key_heads) continue;
       for (int32_t i = stage.op_begin; i < stage.op_end; ++i) {
         const Op& op = whole.ops[static_cast<size_t>(i)];
@@ -134,7 +134,7 @@ class Stepper {
       std::memcpy(values.data() + old, begin + (r * out.ld + out.offset) * int64_t{sizeof(float)},
                   static_cast<size_t>(out.cols) * sizeof(float));
     }
-    made->reset();  // before the arena
+    made->reset();  // The executor must be destroyed before the arena.
     return values;
   }
 
@@ -161,7 +161,7 @@ class Stepper {
     batch.masks = masks;
     Request request;
     std::vector<float> rows(static_cast<size_t>(tokens_ * executor.program().output_width));
-    const Output asked = Output::hidden(rows);  // so that all rows of the last layer are made
+    const Output asked = Output::hidden(rows);  // With this output all rows of the last layer are computed.
     request.outputs = {&asked, 1};
     check(executor.run(batch, request));
   }
@@ -175,11 +175,11 @@ class Stepper {
 
 struct Comparison {
   size_t compared = 0;
-  std::string first_difference;  // the op's name; empty: there is none
+  std::string first_difference;  // The name of the op; empty if no op differs.
 };
 
-// Compares the steps that have the same name in both lists, in order, up to the first that differs. A step that only
-// one program has is left out.
+// Compares the steps that have the same name in both lists, in order, up to the first difference. A step that only one
+// program has is left out.
 Comparison compare(const std::vector<Step>& ours, const std::vector<Step>& theirs) {
   Comparison result;
   size_t next = 0;
@@ -205,7 +205,7 @@ Comparison compare(const RandomModel& shape, int64_t tokens, const Target& a, co
   return compare(Stepper(model, a, tokens, nullptr).steps(), Stepper(model, b, tokens, change).steps());
 }
 
-// visit(op) for each op of a layer.
+// Calls visit(op) for each op of a layer.
 template <class Visit>
 void for_each_op(Program* program, size_t layer, Visit&& visit) {
   const Section& section = program->layers[layer].stages;

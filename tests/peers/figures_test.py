@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What peers.py says and gives to engines, without one and without a build: figures, texts, weights."""
+"""Tests figures, texts and weights of peers.py without engines and without a build."""
 import argparse
 import gzip
 import json
@@ -171,7 +171,7 @@ class Texts(unittest.TestCase):
     def test_labels_are_names_or_numbers(self):
         names = ["negative", "positive", "0"]
         self.assertEqual(classify.indices(["positive", 1, "1", "negative"], names).tolist(), [1, 1, 1, 0])
-        self.assertEqual(classify.indices([0, "2"], names).tolist(), [2, 2])  # a name comes before a number
+        self.assertEqual(classify.indices([0, "2"], names).tolist(), [2, 2])  # A name is preferred to a number.
         for unknown in (None, "neutral", 3, -1):
             self.assertIsNone(classify.indices(["positive", unknown], names))
 
@@ -231,7 +231,7 @@ class Texts(unittest.TestCase):
         loaded = {}
 
         def take(peers, rounds, seconds, what, outputs):
-            """Leaves the files that a measurement would, and notes them: they are for one length alone."""
+            """Creates and notes the files that a measurement creates for one length."""
             for peer in peers:
                 steps = [step["out"] for step in getattr(peer, "steps", ())]
                 for path in [*steps, outputs[peer]]:
@@ -240,7 +240,7 @@ class Texts(unittest.TestCase):
                 graph = os.path.basename(peer.spec.get("graph", "-")) if steps else "-"
                 loaded[peer.engine, peer.precision] = (graph, [os.path.basename(step) for step in steps])
 
-        self.path("weights.safetensors", b"")  # of all lengths
+        self.path("weights.safetensors", b"")  # This file is for all lengths.
         files = argparse.Namespace(vocabulary=LINFORMER.vocabulary, path=self.path, folder=self.folder, checkpoint="",
                                    settings=None, task=lambda n: {"task": "encode"},
                                    graph=lambda n, fused, out: {"kind": "graph", "out": out})

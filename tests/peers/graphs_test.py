@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The graphs that peers.py gives to ONNX Runtime and OpenVINO, computed by NumPy."""
+"""Tests the graphs that peers.py writes for ONNX Runtime and OpenVINO. NumPy computes them."""
 import json
 import math
 import os
@@ -14,7 +14,7 @@ from peers import weights as w
 
 
 class Graphs(unittest.TestCase):
-    """The graphs that ONNX Runtime and OpenVINO are given, computed by NumPy, beside an encoder without graphs."""
+    """Compares the graphs, computed by NumPy, with an encoder that doesn't use graphs."""
 
     def setUp(self):
         self.chance = np.random.default_rng(3)
@@ -29,7 +29,7 @@ class Graphs(unittest.TestCase):
 
     def test_one_text(self):
         for weights, shape, fused in self.cases():
-            for n in (2, 7):  # fewer than k, and as many as there can be
+            for n in (2, 7):  # Fewer tokens than k, and the largest number.
                 ids = self.chance.integers(0, shape.vocabulary, n)
                 graphs.write("one", weights, shape, fused, n)
                 self.assert_near(computed("one", ids=ids[None])[0], encoded(weights, shape, ids), shape, fused, n)
@@ -57,7 +57,7 @@ class Graphs(unittest.TestCase):
                 self.assert_near(row, head["out"] @ first + head["out"][:, 0], shape, fused)
 
     def graph_of(self, config, weights, n, fused):
-        """What the graph of a folder with these gives for ids of n tokens, and the ids."""
+        """Returns the rows that the graph of a model with these weights gives for n random ids, and the ids."""
         with tempfile.TemporaryDirectory() as folder:
             with open(os.path.join(folder, "config.json"), "w", encoding="utf-8") as file:
                 json.dump(config, file)
@@ -90,7 +90,7 @@ class Graphs(unittest.TestCase):
             return layer_norm(x, w[name + ".weight"], 0, 1e-5)
 
         def turned(rows, theta):
-            """A pair of a head's channels, i and i + half, as a complex number that turns with the position."""
+            """Rotates pairs of a head's channels, i and i + half, as complex numbers, by the position."""
             half = d // heads // 2
             turns = np.exp(1j * np.outer(np.arange(len(rows)), theta ** (-np.arange(half) / half)))
             pairs = rows.reshape(-1, heads, 2, half)
@@ -117,7 +117,7 @@ class Graphs(unittest.TestCase):
                 self.assert_near(rows, norm(x, "final_norm"), n, fused)
 
     def test_mpnet(self):
-        # As transformers' MPNetEncoder.relative_position_bucket has them.
+        # The expected buckets are those of transformers' MPNetEncoder.relative_position_bucket.
         self.assertEqual(model_graphs.mpnet_buckets(300)[0, [0, 1, 7, 8, 11, 12, 16, 100, 299]].tolist(),
                          [0, 17, 23, 24, 24, 25, 26, 31, 31])
         self.assertEqual(model_graphs.mpnet_buckets(300)[299, [298, 291, 288, 283, 0]].tolist(), [1, 8, 8, 10, 15])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What peers.py gives to linformer's own programs and reads from them. Run: python3 linformer_test.py BUILD_FOLDER"""
+"""Tests how peers.py runs linformer's programs and reads their output: python3 linformer_test.py BUILD_FOLDER"""
 import argparse
 import json
 import os
@@ -17,7 +17,8 @@ from peers.common import UserError
 SAMPLE = os.path.join(os.path.dirname(BENCH), "sample")
 SMALL = dict(layers=2, d=32, heads=4, ffn=48, vocabulary=60, eps=1e-5, first=2, pad=1)
 
-# linformer, but that `bench` takes no seconds to measure the machine: it says n for milliseconds.
+# A program that runs linformer, except for `bench`, which would take seconds to measure the machine. For `bench` it
+# prints n as the milliseconds.
 PROGRAM = """#!/bin/sh
 [ "$1" = bench ] || exec "{linformer}" "$@"
 [ -f "$2" ] && [ "$3" = --n ] || exit 1
@@ -36,7 +37,7 @@ class Linformer(unittest.TestCase):
         return os.path.join(self.folder, name)
 
     def program(self, text):
-        """A folder of programs: this linformer, and the build's linformer-convert."""
+        """Makes a folder with this script as linformer and with the build's linformer-convert, and returns it."""
         folder = tempfile.mkdtemp(dir=self.folder)
         with open(os.path.join(folder, "linformer"), "w", encoding="utf-8") as file:
             file.write(text)
@@ -45,7 +46,7 @@ class Linformer(unittest.TestCase):
         return folder
 
     def ran(self, command, **options):
-        """(exit status, its JSON, its standard error) of a command of peers.py that measures linformer alone."""
+        """Runs a command of peers.py that measures only linformer. Returns (exit status, JSON, standard error)."""
         options = {"linformer": self.program(PROGRAM.format(linformer=self.programs.linformer)), "threads": 1,
                    "rounds": 2, "engines": ["linformer"], "json": self.path("figures.json"), "scratch": self.folder,
                    "seconds": 0, "calibrations": 1, "found": [], "missing": {}, **options}
@@ -64,7 +65,7 @@ class Linformer(unittest.TestCase):
             checkpoint, settings = w.save_checkpoint(self.path(name), weights, shape)
             for precision, cosine, least, most in (("f32", 1 - 1e-9, 0, 1e-5), ("bf16", 0.999, 1e-4, 0.05),
                                                    ("int8", 0.99, 1e-3, 0.2)):
-                for n in (24, 13, 5):  # all that E has columns for, fewer, and fewer than its rows
+                for n in (24, 13, 5):  # As many tokens as E has columns, fewer, and fewer than its rows.
                     ids = np.random.default_rng(n).integers(4, shape.vocabulary, n)
                     np.save(self.path("ids.npy"), ids[None])
                     np.save(self.path("wanted.npy"), encoded(weights, shape, ids)[None])
@@ -79,7 +80,7 @@ class Linformer(unittest.TestCase):
 
     def test_encode_compares_also_texts_shorter_than_k(self):
         def save_reference(peer, path):
-            """In PyTorch's place."""
+            """Saves the output that PyTorch would compute."""
             self.assertEqual((peer.engine, peer.precision), ("pytorch", "f32"))
             ids, shape = np.load(peer.spec["ids"]), w.Shape(**peer.spec["shape"])
             np.save(path, encoded(w.load(peer.spec["weights"]), shape, ids[0])[None])
@@ -143,7 +144,7 @@ class Linformer(unittest.TestCase):
             self.programs.linformer, "classify", "{model}", "--input", os.path.join(SAMPLE, "reviews.jsonl"),
             "--logits", "{out}"])
         peer.prepare()
-        self.assertEqual((np.load(peer.array).shape[1], peer.times), (2, []))  # it ran once, and that isn't timed
+        self.assertEqual((np.load(peer.array).shape[1], peer.times), (2, []))  # The first run isn't timed.
         peer.command = ["/bin/sh", "-c", ":"]
         peer.turn(0)
         with self.assertRaises(FileNotFoundError):
@@ -159,9 +160,9 @@ class Linformer(unittest.TestCase):
             self.programs.convert(self.path("absent"), self.path("a.lnfr"), "bf16")
         with self.assertRaisesRegex(UserError, "linformer classify failed: .*absent"):
             ours.Process([self.programs.linformer, "classify", self.path("absent"), "--input", SAMPLE])
-        for text, says in (("exit 3", "linformer bench failed: no message"), ("echo no json", "something else"),
+        for text, says in (("exit 3", "linformer bench failed: no message"), ("echo no json", "is not as expected"),
                            ("kill -9 $$", "linformer bench failed: ended by signal 9"),
-                           ("""echo '{"results": []}'""", "something else"), ("echo '{}'", "something else"),
+                           ("""echo '{"results": []}'""", "is not as expected"), ("echo '{}'", "is not as expected"),
                            ("""echo '{"results": [{"error": "no room"}]}'""", "linformer bench: no room")):
             with self.subTest(text=text), self.assertRaisesRegex(UserError, says):
                 ours.Programs(self.program("#!/bin/sh\n" + text + "\n")).bench("model", 8, 1, 0)

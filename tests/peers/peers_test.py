@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""peers.py without another engine and without a build: its arguments, its environment, the turns of engines."""
+"""Tests arguments, environment and turns of peers.py without another engine and without a build."""
 import errno
 import importlib.util
 import json
@@ -15,7 +15,7 @@ from stand_ins import BENCH, np, silent
 from peers import common, environment, turns, worker
 from peers.common import UserError
 
-# The folder beside it has the same name, and is what "import peers" finds.
+# "import peers" would find the folder of the same name, so the program is loaded by its path.
 location = importlib.util.spec_from_file_location("peers_program", os.path.join(BENCH, "peers.py"))
 program = importlib.util.module_from_spec(location)
 location.loader.exec_module(program)
@@ -79,7 +79,7 @@ class Arguments(unittest.TestCase):
         self.assertEqual(program.parse(["classify", *BUILD, "--texts", "t", "--precisions", "f16"]).precisions, ["f16"])
 
     def ended(self, *words, enter=None):
-        """(exit status, standard error) of main(), which comes no further than the environment."""
+        """Returns (exit status, standard error) of main(), which stops before it enters the environment."""
         with mock.patch.object(sys, "argv", ["peers.py", *words]), silent() as (_, err), \
                 mock.patch.object(environment, "enter", side_effect=enter):
             return program.main(), err.getvalue()
@@ -125,7 +125,7 @@ class Environment(unittest.TestCase):
         self.assertEqual((options.engines, options.found), (["pytorch", "linformer"], ["pytorch"]))
         self.assertEqual([line.split()[1] for line in said.splitlines()], ["onnxruntime", "openvino"])
         options = self.options("--engines", "linformer")
-        self.assertEqual(self.left_out(options, {"torch": "no wheel"}), "")  # nobody asked for PyTorch
+        self.assertEqual(self.left_out(options, {"torch": "no wheel"}), "")  # PyTorch wasn't requested.
         self.assertEqual((options.engines, options.found), (["linformer"], ["onnxruntime", "openvino"]))
 
     def test_folders_are_looked_for_before_anything_is_measured(self):
@@ -154,7 +154,7 @@ class Environment(unittest.TestCase):
         with mock.patch.object(sys, "prefix", self.folder):
             self.assertEqual(environment.missing_packages(), {"onnx": "why"})
             with mock.patch.object(os, "execv") as execv:
-                environment.enter(self.folder, ["peers.py", "encode"])  # it is within already
+                environment.enter(self.folder, ["peers.py", "encode"])  # The process is already in the environment.
         execv.assert_not_called()
         with mock.patch.object(os, "execv") as execv:
             environment.enter(self.folder, ["peers.py", "encode"])
@@ -185,7 +185,7 @@ class Environment(unittest.TestCase):
 
 
 class Fake(turns.Peer):
-    """Writes down what it is asked for. fails: {("turn", 2): error} is raised in the second turn."""
+    """A peer that records its calls. With fails = {("turn", 2): error}, the second turn raises this error."""
 
     def __init__(self, name, diary, fails=None):
         super().__init__("pytorch", name)
@@ -219,7 +219,7 @@ class Turns(unittest.TestCase):
         self.addCleanup(patch.stop)
 
     def taken(self, rounds, fails=None, outputs=True):
-        """({name: peer}, diary) of a, b and c."""
+        """Runs turns of the peers a, b and c. Returns ({name: peer}, diary)."""
         diary = []
         peers = [Fake(name, diary, fails if name == "b" else None) for name in "abc"]
         turns.take_turns(peers, rounds, 7, "it", {peer: peer.precision for peer in peers} if outputs else None)
@@ -247,7 +247,7 @@ class Turns(unittest.TestCase):
                     self.assertEqual([len(peers[name].times) for name in "ac"], [4, 4])
                     self.assertEqual((peers["a"].error, peers["c"].error), (None, None))
                     self.assertEqual(peers["b"].row(), {"engine": "pytorch", "precision": "b", "error": "out of luck"})
-                    # It is stopped at once, so that its memory is free for the others, and not asked again.
+                    # The failed peer is stopped at once, which frees its memory for the others, and isn't called again.
                     failed = [i for i, line in enumerate(diary) if line == f"{what} b"][-1]
                     self.assertEqual(diary[failed + 1], "stop b")
                     self.assertEqual([line for line in diary[failed + 1:] if line[-1] == "b"], ["stop b", "stop b"])
@@ -278,7 +278,7 @@ class Turns(unittest.TestCase):
 
     def test_the_longest_idle_makes_room(self):
         def kept(available, peaks):
-            """Who stays of workers that hold models, the free memory growing by 2 GiB with each that ends."""
+            """Returns the workers that stay. Each one that stops frees 2 GiB of memory."""
             residents = []
             for i, peak in enumerate(peaks):
                 peer = Fake(str(i), [])
@@ -291,8 +291,8 @@ class Turns(unittest.TestCase):
                 turns.make_room(Fake("new", []))
             return [peer.precision for peer in residents]
 
-        self.assertEqual(kept(None, [9e9, 9e9]), ["0", "1"])  # nobody knows, so nobody goes
-        self.assertEqual(kept(6.1 * (1 << 30), [100.0] * 3), ["0", "1", "2"])  # 1.5 times the 4 GiB of a small one
+        self.assertEqual(kept(None, [9e9, 9e9]), ["0", "1"])  # The free memory is unknown, so nobody stops.
+        self.assertEqual(kept(6.1 * (1 << 30), [100.0] * 3), ["0", "1", "2"])  # A small worker needs 1.5 times 4 GiB.
         self.assertEqual(kept(5 << 30, [100.0] * 3), ["1", "2"])
         self.assertEqual(kept(0, [100.0] * 3), [])
         self.assertEqual(kept(11 << 30, [100.0, 8192.0, 100.0]), ["1", "2"])
@@ -306,7 +306,7 @@ class Turns(unittest.TestCase):
                 self.assertEqual("".join(peer.precision for peer in turns.RESIDENT), order)
 
 
-# An engine of its own process, in the place of ONNX Runtime: its "graph" says in which call it fails, and how.
+# An engine that replaces ONNX Runtime in a process of its own. Its "graph" says in which call it fails, and how.
 ENGINE = """
 import json, os, signal, sys
 import numpy
@@ -339,7 +339,7 @@ def set_default_logger_severity(level):
 
 
 class Workers(unittest.TestCase):
-    """Processes as they are, with an engine that is made up."""
+    """Tests real worker processes with an invented engine."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -369,7 +369,7 @@ class Workers(unittest.TestCase):
             self.folder, steps)
 
     def test_workers_take_turns_and_one_is_killed(self):
-        # The first call of each is its warm-up, so the second round is the third call.
+        # The first call of each worker is its warm-up, so the second round is the third call.
         good, killed = self.peer("good", {}), self.peer("killed", {"3": "kill"})
         outputs = {peer: self.path(f"{i}.npy") for i, peer in enumerate((good, killed))}
         turns.take_turns([good, killed], 3, 0, "it", outputs)
@@ -380,7 +380,7 @@ class Workers(unittest.TestCase):
         self.assertGreater(good.peak, 1)
         given = turns.environment(3)
         self.assertEqual([given[name] for name in ("CUDA_VISIBLE_DEVICES", "HF_HUB_OFFLINE")], ["", "1"])
-        # What the first turn gave: the ids, the threads that were asked for, and the number of its call.
+        # The output of the first turn has the ids, the requested number of threads, and the number of the call.
         self.assertEqual(np.load(outputs[good]).tolist(), [5, 6, 3, 3, 2])
 
     def test_a_worker_says_why_it_ends(self):
@@ -408,7 +408,7 @@ class Workers(unittest.TestCase):
                 mock.patch.object(sys, "stdin", ['{"seconds": 0}', '{"seconds": 8}']), \
                 mock.patch("peers.engines.TASKS", tasks), mock.patch("peers.engines.version", lambda engine: "1"):
             worker.serve({"task": "fake", "engine": "fake"}, answers.append)
-        # A call is two looks at the clock, and one more asks whether the turn is over.
+        # A call reads the clock twice, and the check for the end of the turn reads it once more.
         self.assertEqual([answer.get("times") for answer in answers], [None, [1], [1, 1, 1]])
 
 

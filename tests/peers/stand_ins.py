@@ -1,4 +1,4 @@
-"""What the tests of peers.py stand on: NumPy or a skip, and small stand-ins for packages that they do without."""
+"""Imports NumPy or skips the tests of peers.py, and defines small replacements for packages that they don't need."""
 import contextlib
 import io
 import json
@@ -19,7 +19,7 @@ sys.path.insert(0, BENCH)
 
 
 class SafetensorError(Exception):
-    """What read_bert() catches."""
+    """The exception that read_bert() catches."""
 
 
 def save_file(tensors, path, metadata=None):
@@ -47,7 +47,7 @@ def load_file(path):
 
 
 def module(name, **contents):
-    """The stand-in comes before a package that is installed, so that a test does the same everywhere."""
+    """Registers a replacement, also if the package is installed, so that tests behave the same everywhere."""
     sys.modules[name] = types.ModuleType(name)
     vars(sys.modules[name]).update(contents)
     return sys.modules[name]
@@ -56,7 +56,7 @@ def module(name, **contents):
 module("safetensors", SafetensorError=SafetensorError,
        numpy=module("safetensors.numpy", save_file=save_file, load_file=load_file))
 
-# Graphs that graphs.py has "saved", by path.
+# The graphs that graphs.py has "saved". The key is the path.
 GRAPHS = {}
 module("onnx", save=lambda model, path: GRAPHS.update({path: model}),
        TensorProto=types.SimpleNamespace(FLOAT=np.float64, INT32=np.int32, INT64=np.int64),
@@ -89,7 +89,7 @@ def split(x, heads):
 
 
 def encoded(weights, shape, ids):
-    """[n, d] in double precision: the encoder as the papers describe it, one text and no mask."""
+    """Runs the encoder as the papers describe it, for one text without mask. Returns [n, d] in double precision."""
     w = {name: value.astype(np.float64) for name, value in weights.items()}
 
     def linear(x, name):
@@ -143,7 +143,7 @@ def rotated(x, positions, cosines, sines, *, num_heads):
     return turned.reshape(x.shape)
 
 
-# By domain and kind; what graphs.py uses, as the operators' specifications have it.
+# The operators that graphs.py uses, by domain and kind, implemented as their specifications say.
 OPERATORS = {
     "": {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "MatMul": np.matmul, "Tanh": np.tanh,
          "Identity": lambda x: x, "Gather": lambda table, indices: table[indices],
@@ -162,7 +162,7 @@ OPERATORS = {
 
 
 def computed(path, **inputs):
-    """What a graph gives, in double precision."""
+    """Returns the output of a graph in double precision."""
     nodes, declared, outputs, constants = GRAPHS[path]
     if [name for name, _, _ in declared] != list(inputs):
         raise AssertionError(f"the graph's inputs are {declared}")
@@ -170,14 +170,14 @@ def computed(path, **inputs):
     for name, value in constants:
         values[name] = value.astype(np.float64) if value.dtype == np.float32 else value
     for kind, domain, taken, given, attributes in nodes:
-        # An input without a name is left out.
+        # An input without a name is omitted, so the operator gets None.
         values[given[0]] = OPERATORS[domain][kind](*(values.get(name) for name in taken), **attributes)
     return values[outputs[0][0]]
 
 
 @contextlib.contextmanager
 def silent():
-    """What is printed within goes to (out, err)."""
+    """Redirects everything that is printed in the block to (out, err)."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         yield out, err

@@ -1,4 +1,5 @@
-// Answers to questions, beside a plain reading of transformers 4's QuestionAnsweringPipeline over what sessions say.
+// Compares an Answerer with a plain implementation of transformers 4's QuestionAnsweringPipeline on the outputs of
+// sessions.
 #include "linformer/answerer.h"
 
 #include <doctest/doctest.h>
@@ -71,7 +72,7 @@ void check_same(const std::vector<Answered>& made, const std::vector<Answered>& 
   }
 }
 
-// Contexts that tokens are made of, in upper and lower case, and with characters of several bytes.
+// Returns random contexts of words of the vocabulary, in upper and lower case, and characters of several bytes.
 std::vector<std::string> random_contexts(size_t count, size_t most, uint32_t seed) {
   const char* parts[] = {"good", "film", "ing", "the", "plot", "of", "a", ",", ".", "GOOD", "Film", "\u00e9"};
   std::mt19937 random(seed);
@@ -82,7 +83,7 @@ std::vector<std::string> random_contexts(size_t count, size_t most, uint32_t see
   return texts;
 }
 
-// Windows, spans and answers, step by step.
+// Computes windows, spans and answers step by step, with a session and a tokenizer.
 class Reference {
  public:
   explicit Reference(const TokenModel& loaded)
@@ -190,7 +191,7 @@ Asked random_questions(size_t count, size_t most, uint32_t seed) {
   return {random_contexts(count, 6, seed + 1), random_contexts(count, most, seed)};
 }
 
-TEST_CASE("answers: as the pipeline defines them, by windows with the whole question in each") {
+TEST_CASE("answers are those of the pipeline, from windows that each have the whole question") {
   size_t settings = 0;
   for (const TokenizerKind kind : {TokenizerKind::wordpiece, TokenizerKind::unigram}) {
     TokenModelShape shape;
@@ -232,7 +233,7 @@ TEST_CASE("answers: as the pipeline defines them, by windows with the whole ques
   }
 }
 
-TEST_CASE("answers: the same bits with any threads and batches, in the order of the questions") {
+TEST_CASE("answers have the same bits with any number of threads and any batch, in the order of the questions") {
   const TokenModel loaded;
   const Asked asked = random_questions(300, 40, 4);
   AnswererOptions options;
@@ -258,7 +259,7 @@ TEST_CASE("answers: the same bits with any threads and batches, in the order of 
   }
 }
 
-TEST_CASE("answers: contexts with nothing in them, with one token, and without one") {
+TEST_CASE("an answerer handles empty contexts, contexts of one token and missing contexts") {
   const TokenModel loaded;
   AnswererOptions options;
   options.top_k = 5;
@@ -281,7 +282,7 @@ TEST_CASE("answers: contexts with nothing in them, with one token, and without o
   CHECK(made[3].code == Code::too_long);
   CHECK(made[4].answers.size() == 1);
   CHECK(made[5].code == Code::ok);
-  // Of "good good ..." the spans of as many words are one answer.
+  // In "good good ..." all spans with the same number of words are one answer.
   CHECK(made[6].windows > 1);
   for (const Found& found : made[6].answers) {
     const std::string text = found.text;
@@ -303,7 +304,7 @@ TEST_CASE("answers: contexts with nothing in them, with one token, and without o
   options.no_answer = false;
   Answerer always = make(loaded.model, options);
   CHECK(answer(always, inputs)[0].answers.empty());
-  // A context that is cut.
+  // The context is cut.
   options.texts.on_long = OnLong::truncate;
   Answerer cuts = make(loaded.model, options);
   const Answered cut = answer(cuts, inputs)[6];
@@ -315,7 +316,7 @@ TEST_CASE("answers: contexts with nothing in them, with one token, and without o
   CHECK(answer(refuses, inputs)[6].code == Code::too_long);
 }
 
-TEST_CASE("answers: spans of the same text in upper and lower case are one, and a dotted I is no i") {
+TEST_CASE("spans with the same text in upper and lower case are one answer, but a dotted I is not i") {
   TokenModelShape shape;
   shape.kind = TokenizerKind::byte_bpe;
   const TokenModel loaded(shape);
@@ -337,7 +338,7 @@ TEST_CASE("answers: spans of the same text in upper and lower case are one, and 
   CHECK(sum <= 1 + 1e-6);
 }
 
-TEST_CASE("answers: a flag stops the call, and the next one is whole") {
+TEST_CASE("an answerer's call stops when its flag is set, and the next call is complete") {
   const TokenModel loaded;
   const Asked asked = random_questions(700, 30, 9);
   AnswererOptions options;
@@ -357,7 +358,7 @@ TEST_CASE("answers: a flag stops the call, and the next one is whole") {
   check_same(answer(answerer, asked.inputs()), expected, 0);
 }
 
-TEST_CASE("answers: models and options that don't fit are refused by name") {
+TEST_CASE("an answerer refuses unsuitable models and options with an error that names them") {
   const TokenModel loaded;
   const auto refusal = [](const std::shared_ptr<const Model>& model, auto&& change) {
     AnswererOptions options;
@@ -380,7 +381,7 @@ TEST_CASE("answers: models and options that don't fit are refused by name") {
   says(refusal(loaded.model, [](auto* o) { o->texts.overlap = 22; }), "overlap 22");
   const LoadedModel whole;
   says(refusal(whole.model, same), "no head of this model answers questions");
-  // Whose heads say so.
+  // HeadInfo::spans names the head that answers questions.
   CHECK(loaded.model->head(1).spans);
   for (const int head : {0, 2, 3, 4}) CHECK_FALSE(loaded.model->head(head).spans);
 }

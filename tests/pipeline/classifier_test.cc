@@ -20,7 +20,7 @@ Classifier make(const LoadedModel& loaded, const ClassifierOptions& options = {}
   return std::move(*made);
 }
 
-// By a session, one text at a time.
+// Returns the probabilities that a session computes for one text.
 std::vector<float> by_hand(const LoadedModel& loaded, std::string_view text, bool* cut = nullptr) {
   const Tokenizer tokenizer = std::move(*Tokenizer::create(loaded.model));
   Session session = std::move(*Session::create(loaded.model, {}));
@@ -35,7 +35,7 @@ std::vector<float> by_hand(const LoadedModel& loaded, std::string_view text, boo
   return probabilities;
 }
 
-TEST_CASE("strings in, probabilities out: the same bits as a session's, with any threads and batches") {
+TEST_CASE("a classifier gives the same bits as a session, with any number of threads and any batch") {
   const LoadedModel loaded;
   const std::vector<std::string> sentences = random_sentences(700, 30, 1);
   std::vector<float> expected;
@@ -60,7 +60,7 @@ TEST_CASE("strings in, probabilities out: the same bits as a session's, with any
   }
 }
 
-TEST_CASE("texts are visited in order, with what was read of each; bad ones keep their place") {
+TEST_CASE("texts are visited in order with a report of each, and texts with errors keep their place") {
   SentimentModel shape;
   shape.more_heads = true;
   const LoadedModel loaded(shape);
@@ -100,7 +100,7 @@ TEST_CASE("texts are visited in order, with what was read of each; bad ones keep
   CHECK_MESSAGE(status.ok(), status.message());
   CHECK(next == inputs.size());
   CHECK(errors == 2);
-  // The plain form says which text it was.
+  // The overload with one array for all probabilities names the text in its error.
   std::vector<std::string_view> texts(20, "good");
   texts[11] = many;
   std::vector<float> probabilities(20 * 4);
@@ -109,7 +109,7 @@ TEST_CASE("texts are visited in order, with what was read of each; bad ones keep
   CHECK(std::string_view(refused.message()).starts_with("text 11: "));
 }
 
-TEST_CASE("who has seen enough stops the call") {
+TEST_CASE("a visitor that returns false stops a classifier's call") {
   const LoadedModel loaded;
   Classifier classifier = make(loaded);
   const std::vector<TextInput> inputs(100, TextInput{"good", {}, {}});
@@ -118,7 +118,7 @@ TEST_CASE("who has seen enough stops the call") {
   CHECK(visits == 3);
 }
 
-TEST_CASE("a long text is read by windows, whose means are its scores") {
+TEST_CASE("a long text is read in windows, and its scores are the means over the windows") {
   const LoadedModel loaded;
   std::string text;
   for (int i = 0; i < 25; ++i) text += i < 5 ? "good " : "bad ";
@@ -131,7 +131,7 @@ TEST_CASE("a long text is read by windows, whose means are its scores") {
   CHECK(classifier
             .classify(inputs,
                       [&](size_t, const Classification& made) {
-                        CHECK(made.report.windows == 3);  // of 10 tokens; the last one reaches the end
+                        CHECK(made.report.windows == 3);  // Each has 10 tokens, and the last one reaches the end.
                         CHECK(made.report.tokens == 27);
                         mean.assign(made.probabilities().begin(), made.probabilities().end());
                         return true;
@@ -147,7 +147,7 @@ TEST_CASE("a long text is read by windows, whose means are its scores") {
   for (size_t c = 0; c < 3; ++c) CHECK(mean[c] == doctest::Approx(expected[c]).epsilon(1e-6));
 }
 
-TEST_CASE("windows without the template, and of nothing but pads") {
+TEST_CASE("windows can have no template, and texts of padding only are an error of the text") {
   const LoadedModel loaded;
   ClassifierOptions options;
   options.texts.on_long = OnLong::window;
@@ -159,7 +159,7 @@ TEST_CASE("windows without the template, and of nothing but pads") {
   const TextInput inputs[] = {{words, {}, {}}, {pads, {}, {}}, {"good", {}, {}}};
   std::vector<Code> codes;
   const Status status = classifier.classify(inputs, [&](size_t index, const Classification& made) {
-    if (index == 0) CHECK(made.report.windows == 2);  // of 12 tokens each
+    if (index == 0) CHECK(made.report.windows == 2);  // Each has 12 tokens.
     codes.push_back(made.report.status.code());
     return true;
   });
@@ -167,7 +167,7 @@ TEST_CASE("windows without the template, and of nothing but pads") {
   CHECK(codes == std::vector{Code::ok, Code::invalid_argument, Code::ok});
 }
 
-TEST_CASE("heads that compare two texts") {
+TEST_CASE("heads that compare two texts read pairs") {
   SentimentModel shape;
   shape.more_heads = true;
   const LoadedModel loaded(shape);
@@ -194,7 +194,7 @@ TEST_CASE("heads that compare two texts") {
   });
   CHECK_MESSAGE(status.ok(), status.message());
   CHECK(next == 50);
-  // Pairs into an array.
+  // The probabilities of pairs can be written to an array.
   const TextInput pairs[] = {{"good good", "film", {}}, {"film", "good good", {}}};
   float probabilities[4];
   CHECK(classifier.classify(pairs, probabilities).ok());
@@ -208,7 +208,7 @@ TEST_CASE("heads that compare two texts") {
   CHECK(Classifier::create(loaded.model, options).status().code() == Code::invalid_argument);
 }
 
-TEST_CASE("vectors instead of texts") {
+TEST_CASE("a model that reads vectors classifies vectors") {
   SentimentModel shape;
   shape.vectors = true;
   shape.tokenizer = false;
@@ -228,7 +228,7 @@ TEST_CASE("vectors instead of texts") {
   CHECK(codes == std::vector{Code::ok, Code::invalid_argument, Code::too_long, Code::invalid_argument, Code::ok});
 }
 
-TEST_CASE("a text that is too long says so in parts") {
+TEST_CASE("the report of a text that is too long has the limit and the lengths") {
   const LoadedModel loaded;
   const auto words = [](int count) {
     std::string text = "film";
@@ -257,7 +257,7 @@ TEST_CASE("a text that is too long says so in parts") {
   CHECK(beyond(30, 0, as_it_is).limit == TextLimit::none);
   const BeyondLimit tokens = beyond(30, 0, [](TextOptions* texts) { texts->on_long = OnLong::error; });
   CHECK(tokens.limit == TextLimit::tokens);
-  CHECK(tokens.tokens == 32);  // with the two of the template
+  CHECK(tokens.tokens == 32);  // This includes the two tokens of the template.
   CHECK(tokens.max_tokens == 12);
   const BeyondLimit room = beyond(9, 20, as_it_is);
   CHECK(room.limit == TextLimit::room);
@@ -278,7 +278,7 @@ TEST_CASE("a text that is too long says so in parts") {
   CHECK(overlap.max_tokens == 12);
 }
 
-TEST_CASE("options that don't fit are refused by name") {
+TEST_CASE("a classifier refuses unsuitable options with an error that names them") {
   const LoadedModel loaded;
   const auto refusal = [&](auto&& change) {
     ClassifierOptions options;

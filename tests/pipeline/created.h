@@ -1,4 +1,4 @@
-// What create() gives, where it must succeed.
+// Returns the object of a create() function that must succeed.
 #pragma once
 
 #include <doctest/doctest.h>

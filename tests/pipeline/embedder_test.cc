@@ -30,7 +30,7 @@ std::vector<float> embedded(const std::shared_ptr<const Model>& model, const Emb
   return vectors;
 }
 
-TEST_CASE("vectors as the model says, or as asked, with any threads") {
+TEST_CASE("an embedder uses the model's pooling or the requested one, with the same bits in any number of threads") {
   SentimentModel shape;
   shape.embedding = true;
   const CliFixture f(shape);
@@ -53,7 +53,7 @@ TEST_CASE("vectors as the model says, or as asked, with any threads") {
   for (size_t i = 0; i < own.size(); ++i) CHECK(divided[i] == doctest::Approx(own[i]).epsilon(1e-5));
 }
 
-TEST_CASE("means of windows are divided by their length again") {
+TEST_CASE("the mean over windows is normalised again") {
   SentimentModel shape;
   shape.embedding = true;
   const CliFixture f(shape);
@@ -65,7 +65,7 @@ TEST_CASE("means of windows are divided by their length again") {
   CHECK(length(vector) == doctest::Approx(1).epsilon(1e-5));
 }
 
-TEST_CASE("a model that doesn't say how needs a pooling") {
+TEST_CASE("a model without sentence-embedding settings needs a pooling") {
   const CliFixture f;
   CHECK(Embedder::create(load(f)).status().code() == Code::invalid_argument);
   EmbedderOptions options;

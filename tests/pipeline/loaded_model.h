@@ -1,4 +1,4 @@
-// The sentiment model, written to a file and loaded.
+// A sentiment model that is written to a file and loaded.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Masked tokens of texts, beside what sessions say of each text by itself.
+// Compares a MaskFiller with sessions that run one text in each call.
 #include "linformer/mask_filler.h"
 
 #include <doctest/doctest.h>
@@ -61,7 +61,7 @@ std::vector<Filled> fill(MaskFiller& filler, const TextList& texts) {
   return all;
 }
 
-// Random sentences, of which some have masks.
+// Returns random sentences, some of which have masks.
 std::vector<std::string> masked_sentences(size_t count, size_t most) {
   std::vector<std::string> sentences = random_sentences(count, most, 21);
   std::mt19937 random(4);
@@ -71,7 +71,7 @@ std::vector<std::string> masked_sentences(size_t count, size_t most) {
   return sentences;
 }
 
-// Fills the masks with a session alone, one text and one mask in each call.
+// Fills the masks with a session, one text and one mask in each call.
 Filled by_hand(const LoadedModel& loaded, std::string_view text, size_t top_k) {
   const Tokenizer tokenizer = std::move(*Tokenizer::create(loaded.model));
   Session session = std::move(*Session::create(loaded.model, {}));
@@ -105,7 +105,7 @@ Filled by_hand(const LoadedModel& loaded, std::string_view text, size_t top_k) {
   return filled;
 }
 
-TEST_CASE("masks: the same bits as a session's, with any threads and batches, in the order of the texts") {
+TEST_CASE("filled masks have a session's bits, with any threads and batches, in the order of the texts") {
   const LoadedModel loaded;
   const std::vector<std::string> sentences = masked_sentences(150, 14);
   std::vector<Filled> expected;
@@ -130,7 +130,7 @@ TEST_CASE("masks: the same bits as a session's, with any threads and batches, in
   }
 }
 
-TEST_CASE("masks: pairs, offsets in their own text, and all of the vocabulary") {
+TEST_CASE("masks of pairs have offsets in their own text, and top_k may exceed the vocabulary") {
   const LoadedModel loaded;
   MaskFillerOptions options;
   options.top_k = 1000;
@@ -156,7 +156,7 @@ TEST_CASE("masks: pairs, offsets in their own text, and all of the vocabulary") 
   CHECK(sum == doctest::Approx(1).epsilon(1e-6));
 }
 
-TEST_CASE("masks: pads are stripped, or kept and listed") {
+TEST_CASE("padding before masks is stripped, or kept and listed") {
   const LoadedModel loaded;
   const std::string_view texts[] = {"good [PAD] [MASK]"};
   MaskFillerOptions options;
@@ -173,7 +173,7 @@ TEST_CASE("masks: pads are stripped, or kept and listed") {
   CHECK(kept.masks[0].token == 3);
 }
 
-TEST_CASE("masks: where special tokens aren't matched, a text's masks are masks all the same") {
+TEST_CASE("masks are matched even if other special tokens aren't") {
   const LoadedModel loaded;
   const std::string_view texts[] = {"[PAD][MASK] good", "[SEP]"};
   MaskFillerOptions options;
@@ -183,11 +183,11 @@ TEST_CASE("masks: where special tokens aren't matched, a text's masks are masks 
   const std::vector<Filled> filled = fill(filler, texts);
   REQUIRE(filled[0].masks.size() == 1);
   CHECK(filled[0].masks[0].begin == 5);
-  CHECK(filled[0].ids == std::vector<int32_t>{2, 1, 1, 1, 4, 5, 3});  // [ pad ]
+  CHECK(filled[0].ids == std::vector<int32_t>{2, 1, 1, 1, 4, 5, 3});  // "[PAD]" is three words.
   CHECK(filled[1].without_mask);
 }
 
-TEST_CASE("masks: what a text lacks is said of it alone, in parts") {
+TEST_CASE("an error of a text without a mask or above the limit is reported for this text only") {
   const LoadedModel loaded;
   MaskFillerOptions options;
   options.texts.on_long = OnLong::error;
@@ -205,7 +205,7 @@ TEST_CASE("masks: what a text lacks is said of it alone, in parts") {
   CHECK(filled[2].masks.empty());
   CHECK(filled[3].without_mask);
   CHECK(filled[4].masks.size() == 1);
-  // Where the mask was cut off, the report says that, too.
+  // If the mask was cut off, the report says that the text has no mask and that it was cut.
   std::string behind = longer.substr(7) + "[MASK]";
   MaskFiller cuts = make(loaded);
   const std::string_view one[] = {behind};
@@ -221,7 +221,7 @@ TEST_CASE("masks: what a text lacks is said of it alone, in parts") {
   CHECK(fill(cuts, std::span<const std::string_view>()).empty());
 }
 
-TEST_CASE("masks: numbers that aren't finite spoil their own text") {
+TEST_CASE("non-finite numbers are an error of their own text only") {
   SentimentModel shape;
   shape.not_finite = true;
   const LoadedModel loaded(shape);
@@ -234,7 +234,7 @@ TEST_CASE("masks: numbers that aren't finite spoil their own text") {
   CHECK(filled[2].masks.size() == 1);
 }
 
-TEST_CASE("masks: who has seen enough stops the call, and so does the flag; the next one is whole") {
+TEST_CASE("a visitor that returns false and the flag stop a mask filler's call, and the next call is complete") {
   const LoadedModel loaded;
   const std::vector<std::string> sentences = masked_sentences(200, 9);
   MaskFillerOptions options;
@@ -277,7 +277,7 @@ TEST_CASE("masks: who has seen enough stops the call, and so does the flag; the 
   CHECK(fill(filler, views_of(sentences)) == expected);
 }
 
-TEST_CASE("masks: models and options that don't fit are refused by name") {
+TEST_CASE("a mask filler refuses unsuitable models and options with an error that names them") {
   const LoadedModel loaded;
   const auto refusal = [](const LoadedModel& of, auto&& change) {
     MaskFillerOptions options;

@@ -1,4 +1,4 @@
-// Masked-LM logits of a batch: each text is run once, whatever the memory for logits.
+// Tests masked-LM logits of a batch. Each text runs once, unless its masks alone exceed the memory for logits.
 #include "linformer/masked_lm.h"
 
 #include <doctest/doctest.h>
@@ -31,7 +31,7 @@ MaskedLm masked_lm_of(const Session& session, int64_t at_once = 0) {
 
 }  // namespace
 
-TEST_CASE("masked-LM logits: whole texts that fit, each once; only one with more masks is run again") {
+TEST_CASE("each text runs once for its masked-LM logits, and only a text with too many masks runs again") {
   const linformer_test::RandomModel shape;
   const auto model = linformer_test::random_model(shape);
   constexpr int64_t masks[] = {3, 0, 2, 7, 1, 4};
@@ -51,13 +51,13 @@ TEST_CASE("masked-LM logits: whole texts that fit, each once; only one with more
   Session plain = session_of(model, options);
   std::vector<float> expected = linformer_test::room_for(plain, inputs, Output::masked_lm({}, positions));
   REQUIRE(plain.run(inputs, Output::masked_lm(expected, positions)).ok());
-  std::vector<double> flop;  // of each text
+  std::vector<double> flop;  // One number for each text.
   for (const Input& input : inputs) {
     Session one = session_of(model, options);
     REQUIRE(one.run({&input, 1}, {}).ok());
     flop.push_back(first_layer_flop(one));
   }
-  const double once = flop[0] + flop[2] + flop[3] + flop[4] + flop[5];  // text 1 has no mask
+  const double once = flop[0] + flop[2] + flop[3] + flop[4] + flop[5];  // Text 1 has no mask.
 
   const auto runs = [&](int64_t at_once) {
     CAPTURE(at_once);
@@ -83,7 +83,7 @@ TEST_CASE("masked-LM logits: whole texts that fit, each once; only one with more
   CHECK(runs(1) == doctest::Approx(3 * flop[0] + 2 * flop[2] + 7 * flop[3] + flop[4] + 4 * flop[5]));
 }
 
-TEST_CASE("masked-LM logits: nothing is run without a mask") {
+TEST_CASE("no text runs if there is no mask") {
   const linformer_test::RandomModel shape;
   SessionOptions options;
   options.profile = true;
@@ -101,7 +101,7 @@ TEST_CASE("masked-LM logits: nothing is run without a mask") {
   CHECK(first_layer_flop(session) == 0);
 }
 
-TEST_CASE("masked-LM logits: limits, order of positions, and visitors who have seen enough") {
+TEST_CASE("masked-LM logits are refused beyond the limits or out of order, and a visitor can stop the call") {
   const linformer_test::RandomModel shape;
   SessionOptions options;
   options.memory.max_batch = 2;
@@ -138,7 +138,7 @@ TEST_CASE("masked-LM logits: limits, order of positions, and visitors who have s
   CHECK(stopped.code() == Code::cancelled);
 }
 
-TEST_CASE("log_sum_exp: what probabilities are divided by") {
+TEST_CASE("log_sum_exp() is the logarithm of the sum of the exponentials") {
   const float logits[] = {1.5f, -2, 0, 90};
   double sum = 0;
   for (const float logit : logits) sum += std::exp(static_cast<double>(logit));

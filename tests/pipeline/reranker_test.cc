@@ -27,7 +27,7 @@ Reranker make(const LoadedModel& loaded, const RerankerOptions& options = {}) {
   return created(Reranker::create(loaded.model, options));
 }
 
-// Of each query with the document in its place.
+// Returns the score of each pair, and checks that they are visited in order.
 std::vector<float> scores_of(Reranker* reranker, const std::vector<TextInput>& pairs) {
   std::vector<float> scores;
   const Status status = reranker->score(pairs, [&](size_t index, const TextReport& report, float score) {
@@ -40,7 +40,7 @@ std::vector<float> scores_of(Reranker* reranker, const std::vector<TextInput>& p
   return scores;
 }
 
-// The documents must live as long as the pairs.
+// The pairs point to the documents, so a temporary list of documents isn't accepted.
 std::vector<TextInput> pairs_of(std::string_view query, std::vector<std::string>&& documents) = delete;
 std::vector<TextInput> pairs_of(std::string_view query, const std::vector<std::string>& documents) {
   std::vector<TextInput> pairs;
@@ -48,7 +48,7 @@ std::vector<TextInput> pairs_of(std::string_view query, const std::vector<std::s
   return pairs;
 }
 
-TEST_CASE("a score is the head's own activation of its output, the same with any threads and batches") {
+TEST_CASE("a score is the head's own activation of its output, with the same bits in any threads and batches") {
   const LoadedModel loaded(scores());
   const std::vector<std::string> documents = random_sentences(300, 8, 3);
   const std::vector<TextInput> pairs = pairs_of("the film", documents);
@@ -76,7 +76,7 @@ TEST_CASE("a score is the head's own activation of its output, the same with any
   }
 }
 
-TEST_CASE("raw outputs, and their sigmoid where a head has no activation of its own") {
+TEST_CASE("scores are the raw outputs if requested, and their sigmoid if a head has no activation") {
   SentimentModel shape = scores();
   const LoadedModel loaded(shape);
   RerankerOptions options;
@@ -94,11 +94,11 @@ TEST_CASE("raw outputs, and their sigmoid where a head has no activation of its 
   CHECK(logits[1] < 0);
 }
 
-TEST_CASE("a head that compares two texts: the second output less the first") {
+TEST_CASE("the score of a head that compares two texts prefers the better document") {
   SentimentModel shape;
   shape.more_heads = true;
   const LoadedModel loaded(shape);
-  Reranker reranker = make(loaded);  // sentiment and topic have several outputs
+  Reranker reranker = make(loaded);  // The heads sentiment and topic have several outputs.
   CHECK(reranker.head() == loaded.model->find_head("better"));
   const std::vector<std::string> documents = {"good good good", "bad bad", "good"};
   const std::vector<float> made = scores_of(&reranker, pairs_of("good", documents));
@@ -106,11 +106,11 @@ TEST_CASE("a head that compares two texts: the second output less the first") {
   CHECK(made[2] == 0.5f);
 }
 
-TEST_CASE("ranking: best first, equal ones in their order, as many as there is room for") {
+TEST_CASE("a ranking has the best documents first, equal ones in their order, and as many as fit") {
   const LoadedModel loaded(scores());
   Reranker reranker = make(loaded);
   CHECK(reranker.head() == loaded.model->find_head("relevance"));
-  std::vector<std::string> documents = random_sentences(1000, 3, 5);  // most of them have an equal one
+  std::vector<std::string> documents = random_sentences(1000, 3, 5);  // Most documents are equal to another one.
   const std::vector<float> all = scores_of(&reranker, pairs_of("the film", documents));
   std::vector<size_t> order(documents.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -128,7 +128,7 @@ TEST_CASE("ranking: best first, equal ones in their order, as many as there is r
   }
 }
 
-TEST_CASE("a document that can't be read keeps its place, and a ranking names it") {
+TEST_CASE("a document with an error keeps its place, and the error of a ranking names it") {
   const LoadedModel loaded(scores());
   RerankerOptions options;
   options.texts.on_long = OnLong::error;
@@ -156,7 +156,7 @@ TEST_CASE("a document that can't be read keeps its place, and a ranking names it
   CHECK(std::string_view(refused.message()).starts_with("document 1: "));
 }
 
-TEST_CASE("models and heads that score no document are refused") {
+TEST_CASE("models and heads that can't score documents are refused") {
   const LoadedModel loaded;
   Result<Reranker> made = Reranker::create(loaded.model);
   CHECK(made.status().code() == Code::unsupported);

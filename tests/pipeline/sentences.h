@@ -1,4 +1,4 @@
-// Texts that the sentiment model's tokenizer knows.
+// Makes random texts of words that are in the vocabulary of the sentiment model.
 #pragma once
 
 #include <random>
@@ -10,7 +10,7 @@
 
 namespace linformer_test {
 
-// `count` texts of up to `most` words, some of them empty.
+// Returns `count` texts of up to `most` words. Some of them are empty.
 inline std::vector<std::string> random_sentences(size_t count, size_t most, uint32_t seed) {
   std::mt19937 random(seed);
   std::vector<std::string> sentences(count);

@@ -1,4 +1,4 @@
-// Sequences that are collected for one call of a session.
+// Tests SequenceBatch, which collects sequences for one call of a session.
 #include "linformer/sequence_batch.h"
 
 #include <doctest/doctest.h>
@@ -31,7 +31,7 @@ struct Planned {
   std::optional<Session> session;
 };
 
-TEST_CASE("a batch closes at the session's sequences and rows, or at fewer") {
+TEST_CASE("a batch is full at the session's limits of sequences and rows, or at smaller ones") {
   Planned planned({}, 20);
   SequenceBatch batch = planned.batch();
   const int32_t ids[] = {2, 5, 6, 7, 3};
@@ -62,7 +62,7 @@ TEST_CASE("a batch closes at the session's sequences and rows, or at fewer") {
   CHECK(batch.rows_of(SIZE_MAX) > 0);
 }
 
-TEST_CASE("ids and types come back as they were given, with pads where they are asked for") {
+TEST_CASE("a batch returns the ids and types that were added, with padding if requested") {
   Planned planned({});
   SequenceBatch batch = planned.batch({0, 4, 0});
   const int32_t shorter[] = {2, 3}, longer[] = {2, 5, 6, 7, 3};
@@ -80,7 +80,7 @@ TEST_CASE("ids and types come back as they were given, with pads where they are 
   CHECK(std::vector<uint8_t>(inputs[0].types.begin(), inputs[0].types.end()) == std::vector<uint8_t>{0, 0, 0, 0});
   CHECK(std::vector<int32_t>(inputs[1].tokens.begin(), inputs[1].tokens.end()) == std::vector<int32_t>{2, 5, 6, 7, 3});
   CHECK(std::vector<uint8_t>(inputs[1].types.begin(), inputs[1].types.end()) == std::vector<uint8_t>{0, 1, 0, 1, 1});
-  // The call gives the bits of each sequence by itself.
+  // A call with the batch gives the same bits as calls with one sequence.
   std::vector<float> together(2 * 3, NAN), alone(3, NAN);
   REQUIRE(planned.session->run(inputs, Output::logits(together)).ok());
   const Tokens texts[] = {longer};
@@ -91,7 +91,7 @@ TEST_CASE("ids and types come back as they were given, with pads where they are 
   CHECK(SequenceBatch::create(*planned.session, {0, 4, -1}).status().code() == Code::invalid_argument);
 }
 
-TEST_CASE("vectors, with the row that the model puts before them") {
+TEST_CASE("a batch of vectors counts the row that the model puts before them") {
   SentimentModel shape;
   shape.vectors = true;
   shape.tokenizer = false;

@@ -20,7 +20,7 @@ SparseEmbedder make(const LoadedModel& loaded, const SparseEmbedderOptions& opti
   return created(SparseEmbedder::create(loaded.model, options));
 }
 
-// By a session, one text at a time: the weight of each token of the vocabulary.
+// Returns the weight of each token of the vocabulary, computed from a session's logits for one text.
 std::vector<float> by_hand(const LoadedModel& loaded, Session* session, const std::string& text) {
   const Tokenizer tokenizer = std::move(*Tokenizer::create(loaded.model));
   EncodeOptions options;
@@ -37,7 +37,7 @@ std::vector<float> by_hand(const LoadedModel& loaded, Session* session, const st
   return weights;
 }
 
-TEST_CASE("sparse vectors: a session's largest logits, the same bits with any threads and batches") {
+TEST_CASE("sparse vectors follow from a session's largest logits, with the same bits in any threads and batches") {
   const LoadedModel loaded;
   const std::vector<std::string> sentences = random_sentences(120, 20, 8);
   Session session = std::move(*Session::create(loaded.model, {}));
@@ -74,7 +74,7 @@ TEST_CASE("sparse vectors: a session's largest logits, the same bits with any th
   }
 }
 
-TEST_CASE("sparse vectors: texts that can't be read keep their place, and who has seen enough stops the call") {
+TEST_CASE("texts with errors keep their place among sparse vectors, and a visitor that returns false stops the call") {
   const LoadedModel loaded;
   SparseEmbedderOptions options;
   options.texts.on_long = OnLong::error;
@@ -100,7 +100,7 @@ TEST_CASE("sparse vectors: texts that can't be read keep their place, and who ha
   CHECK(next == 3);
 }
 
-TEST_CASE("sparse vectors: numbers that are not finite are an error of the text, and windows of the call") {
+TEST_CASE("non-finite numbers are an error of the text, and windows are an error of the sparse embedder") {
   SentimentModel shape;
   shape.not_finite = true;
   const LoadedModel loaded(shape);

@@ -1,4 +1,4 @@
-// Models without layers, and prompts before texts.
+// Tests models without layers (static embeddings), and prompts before texts.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ SentimentModel static_rows() {
   return shape;
 }
 
-TEST_CASE("static embeddings: the mean of the tokens' rows, without those that are unknown") {
+TEST_CASE("a static embedding is the mean of the rows of the known tokens") {
   const LoadedModel f(static_rows());
   CHECK(f.model->info().layers == 0);
   CHECK(f.model->encoder().width == sentiment_width);
@@ -53,7 +53,7 @@ TEST_CASE("static embeddings: the mean of the tokens' rows, without those that a
   CHECK(at(5, 2 + 7 % 8) == 0.25f);
 }
 
-TEST_CASE("static embeddings: the same bits in any batch, with any threads, of any type that holds the rows") {
+TEST_CASE("static embeddings have the same bits in any batch, thread count and weight type") {
   const std::vector<std::string> texts = random_sentences(300, 30, 2);
   for (const ElementType type : {ElementType::f32, ElementType::bf16, ElementType::f16, ElementType::int8}) {
     SentimentModel shape = static_rows();
@@ -72,7 +72,7 @@ TEST_CASE("static embeddings: the same bits in any batch, with any threads, of a
   }
 }
 
-TEST_CASE("static embeddings: other poolings, rows, and what has none") {
+TEST_CASE("static embeddings support other poolings and hidden states, and have no buffer of rows") {
   const LoadedModel f(static_rows());
   EmbedderOptions options;
   for (const Pooling pooling : {Pooling::first_token, Pooling::last_token, Pooling::max, Pooling::weighted_mean,
@@ -100,24 +100,24 @@ TEST_CASE("static embeddings: other poolings, rows, and what has none") {
     CHECK(hidden[0] == 1);
     CHECK(hidden[1] == 0);
     CHECK(hidden[sentiment_width + 1] == 1);
-    // What was left out has rows of zeros at the end.
+    // Rows of tokens that were left out are zeros at the end.
     for (size_t i = 2 * sentiment_width; i < hidden.size(); ++i) CHECK(hidden[i] == 0);
   }
-  // No buffer of a row for each token is planned.
+  // The plan has no buffer of rows for the tokens.
   const Plan plan = session->plan();
   for (int i = 0; i < plan.buffer_count; ++i) {
     if (std::string_view(plan.buffers[i].name) == "rows") CHECK(plan.buffers[i].bytes == 0);
   }
 }
 
-TEST_CASE("static embeddings: a text is cut by its characters before it is cut by its tokens") {
+TEST_CASE("static embeddings cut a text by its characters before they cut it by its tokens") {
   SentimentModel shape = static_rows();
   shape.max_tokens = 3;
-  shape.characters_per_token = 4;  // 12 characters
+  shape.characters_per_token = 4;  // A text has at most 12 characters.
   const LoadedModel f(shape);
   Result<Embedder> made = Embedder::create(f.model, {});
   REQUIRE(made.ok());
-  // "good bad goo" has two known tokens; an umlaut is one character.
+  // "good bad goo" has two known tokens. An umlaut counts as one character.
   const std::vector<std::string> texts = {"good bad good", "bad bad bad bad", "\u00fc\u00fc\u00fc\u00fc good bad"};
   std::vector<TextReport> reports;
   std::vector<float> firsts;
@@ -132,13 +132,13 @@ TEST_CASE("static embeddings: a text is cut by its characters before it is cut b
   CHECK(reports[0].truncated());
   CHECK(firsts[1] == 0);
   CHECK(reports[1].truncated());
-  CHECK(firsts[2] == 1);  // "ba" is unknown
+  CHECK(firsts[2] == 1);  // "ba" is not in the vocabulary.
   EmbedderOptions whole;
   whole.texts.on_long = OnLong::error;
   CHECK(embedded(f.model, whole, {"good bad good"})[0] == static_cast<float>(2.0 / 3));
 }
 
-TEST_CASE("prompts: by name, the default, none") {
+TEST_CASE("a prompt is chosen by name, by default or not at all") {
   for (const bool is_static : {false, true}) {
     SentimentModel shape;
     shape.embedding = true;
@@ -175,7 +175,7 @@ TEST_CASE("prompts: by name, the default, none") {
   }
 }
 
-TEST_CASE("prompts: a model without any, and one that leaves them out of its vectors") {
+TEST_CASE("a model without prompts refuses a prompt, and one that excludes prompts accepts only an empty one") {
   SentimentModel shape;
   shape.embedding = true;
   const LoadedModel none(shape);
@@ -189,11 +189,11 @@ TEST_CASE("prompts: a model without any, and one that leaves them out of its vec
   const Status refused = Embedder::create(excluding.model, options).status();
   CHECK(refused.code() == Code::unsupported);
   CHECK(std::string(refused.message()).find("include_prompt") != std::string::npos);
-  options.prompt = "document";  // has no tokens to leave out
+  options.prompt = "document";  // This prompt is empty.
   CHECK(embedded(excluding.model, options, {"film"}) == embedded(none.model, {}, {"film"}));
 }
 
-TEST_CASE("a reader puts its prompt before the first of two texts, and before each window's text once") {
+TEST_CASE("a reader puts its prompt before the first of two texts, and once before the text of each window") {
   const LoadedModel f;
   TextReaderOptions options;
   options.prompt = "good bad ";

@@ -1,4 +1,4 @@
-// A plain reading of transformers' TokenClassificationPipeline over what sessions say.
+// A plain implementation of transformers' TokenClassificationPipeline on the outputs of sessions.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -31,8 +31,8 @@ struct TaggedText {
   std::vector<FoundEntity> entities;
 };
 
-// The characters of a text, each with its bytes; bytes that are none are one for each maximal part (these texts have
-// but two such parts).
+// Returns the characters of a text as strings. An invalid sequence of bytes counts as one character. The texts of these
+// tests have only two different invalid sequences.
 inline std::vector<std::string> characters_of(const std::string& text) {
   std::vector<std::string> characters;
   for (size_t i = 0; i < text.size();) {
@@ -56,7 +56,7 @@ struct PreEntity {
   bool is_subword;
 };
 
-// The pipeline, step by step and with its own names.
+// Aggregates tokens to entities, step by step and with the names that the pipeline uses.
 inline std::vector<FoundEntity> aggregate(const std::vector<PreEntity>& tokens, const std::vector<std::string>& labels,
                                           Aggregation aggregation, const std::vector<std::string>& characters) {
   struct Item {
@@ -123,7 +123,7 @@ inline std::vector<FoundEntity> aggregate(const std::vector<PreEntity>& tokens, 
   return found;
 }
 
-// One text after the other, window after window, with a session and a tokenizer alone.
+// Tags one text and one window at a time, with a session and a tokenizer.
 class TaggerReference {
  public:
   TaggerReference(const TokenModel& loaded, const std::vector<std::string>& labels, int64_t window, int64_t overlap)
@@ -145,7 +145,7 @@ class TaggerReference {
     while (firsts.back() + window_ < count) {
       firsts.push_back(std::min(firsts.back() + window_ - overlap_, count - window_));
     }
-    // The window in which a token is farthest from the ends.
+    // The scores of a token are those of the window in which it is farthest from the ends.
     std::vector<std::vector<float>> scores(static_cast<size_t>(count));
     std::vector<int64_t> distances(static_cast<size_t>(count), -1);
     for (const int64_t first : firsts) {
@@ -171,7 +171,7 @@ class TaggerReference {
     const std::vector<std::string> characters = characters_of(text);
     std::vector<PreEntity> tokens;
     for (size_t i = 0; i < scores.size(); ++i) {
-      if (encoding.ids()[i] == 1) continue;  // a pad, which was stripped
+      if (encoding.ids()[i] == 1) continue;  // This token is padding, which was stripped.
       const Offset offset = encoding.offsets()[i];
       bool is_subword = false;
       if (prefixed_) {
@@ -189,7 +189,7 @@ class TaggerReference {
  private:
   std::vector<std::string> labels_;
   bool prefixed_;
-  int64_t window_, overlap_;  // tokens of the text
+  int64_t window_, overlap_;  // In tokens of the text.
   Tokenizer tokenizer_;
   Session session_;
 };

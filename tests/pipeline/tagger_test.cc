@@ -1,4 +1,4 @@
-// Entities of texts, beside the reference.
+// Compares the entities of a Tagger with those of TaggerReference.
 #include "linformer/tagger.h"
 
 #include <doctest/doctest.h>
@@ -29,7 +29,7 @@ std::vector<TaggedText> tag(Tagger& tagger, const TextList& texts) {
     CHECK(index == all.size());
     TaggedText one{made.report.status.code(), made.report.windows, made.report.truncated(), {}};
     for (const Entity& entity : made.entities) {
-      // The text is of the caller's memory.
+      // The entity's text points into the caller's text.
       const std::string_view whole = texts[index].text;
       CHECK(entity.text.data() >= whole.data());
       CHECK(entity.text.data() + entity.text.size() <= whole.data() + whole.size());
@@ -44,7 +44,7 @@ std::vector<TaggedText> tag(Tagger& tagger, const TextList& texts) {
   return all;
 }
 
-// Scores within `tolerance`, everything else equal.
+// Checks that scores differ by at most `tolerance` and that everything else is equal.
 void check_same(const std::vector<TaggedText>& made, const std::vector<TaggedText>& expected, double tolerance) {
   REQUIRE(made.size() == expected.size());
   for (size_t i = 0; i < made.size(); ++i) {
@@ -66,7 +66,7 @@ void check_same(const std::vector<TaggedText>& made, const std::vector<TaggedTex
 constexpr Aggregation aggregations[] = {Aggregation::simple, Aggregation::none, Aggregation::first,
                                         Aggregation::average, Aggregation::max};
 
-TEST_CASE("entities: as the pipeline defines them, of every kind of tokenizer, by windows") {
+TEST_CASE("entities are those of the pipeline for every kind of tokenizer and in windows") {
   for (const TokenizerKind kind : {TokenizerKind::wordpiece, TokenizerKind::byte_bpe, TokenizerKind::unigram}) {
     for (const bool prefix : {false, true}) {
       TokenModelShape shape;
@@ -100,7 +100,7 @@ TEST_CASE("entities: as the pipeline defines them, of every kind of tokenizer, b
   }
 }
 
-TEST_CASE("entities: the same bits with any threads and batches, in the order of the texts") {
+TEST_CASE("entities have the same bits with any number of threads and any batch, in the order of the texts") {
   const TokenModel loaded;
   const std::vector<std::string> texts = random_texts(400 / case_step(4), 50, 8);
   for (const Aggregation aggregation : {Aggregation::simple, Aggregation::average}) {
@@ -130,7 +130,7 @@ TEST_CASE("entities: the same bits with any threads and batches, in the order of
   }
 }
 
-TEST_CASE("entities: texts with nothing in them, with one token, cut, and with pads") {
+TEST_CASE("a tagger handles empty texts, texts of one token, cut texts and padding") {
   const TokenModel loaded;
   TaggerOptions options;
   options.aggregation = Aggregation::none;
@@ -148,7 +148,7 @@ TEST_CASE("entities: texts with nothing in them, with one token, cut, and with p
   CHECK(made[3].entities.size() <= 22);
   CHECK(made[4].entities.size() <= 1);
   for (const FoundEntity& entity : made[4].entities) CHECK(entity.begin == 6);
-  // Pads that are kept are tokens of the text.
+  // Padding that is kept counts as tokens of the text.
   options.texts.run.padding = Padding::keep;
   options.texts.add_special_tokens = false;
   Tagger keeps = make(loaded.model, options);
@@ -162,7 +162,7 @@ TEST_CASE("entities: texts with nothing in them, with one token, cut, and with p
   CHECK(tag(refuses, std::span<const std::string_view>()).empty());
 }
 
-TEST_CASE("entities: labels of other forms, and classes without names") {
+TEST_CASE("a tagger handles labels without the usual prefixes and classes without names") {
   const std::vector<std::string> texts = random_texts(40, 30, 12);
   for (const std::vector<std::string>& labels :
        std::vector<std::vector<std::string>>{{"O", "O", "O"},
@@ -204,7 +204,7 @@ TEST_CASE("entities: labels of other forms, and classes without names") {
   CHECK(entities > 20);
 }
 
-TEST_CASE("entities: what a text lacks is said of it alone") {
+TEST_CASE("an error of one text is reported for this text only") {
   const TokenModel loaded;
   Tagger tagger = make(loaded.model);
   const TextInput inputs[] = {{"good film", {}, {}}, {"good", "film", {}}, {"the plot", {}, {}}};
@@ -243,7 +243,7 @@ TEST_CASE("entities: what a text lacks is said of it alone") {
   }
 }
 
-TEST_CASE("entities: who has seen enough stops the call, and so does the flag; the next one is whole") {
+TEST_CASE("a visitor that returns false and the flag stop a tagger's call, and the next call is complete") {
   const TokenModel loaded;
   const std::vector<std::string> texts = random_texts(900, 30, 5);
   for (const int threads : {1, 2}) {
@@ -270,7 +270,7 @@ TEST_CASE("entities: who has seen enough stops the call, and so does the flag; t
   }
 }
 
-TEST_CASE("entities: models and options that don't fit are refused by name") {
+TEST_CASE("a tagger refuses unsuitable models and options with an error that names them") {
   const TokenModel loaded;
   const auto refusal = [](const std::shared_ptr<const Model>& model, auto&& change) {
     TaggerOptions options;

@@ -1,4 +1,4 @@
-// What a model reads of a text.
+// Tests TextReader, which turns texts into the sequences that a model reads.
 #include "linformer/text_reader.h"
 
 #include <doctest/doctest.h>
@@ -42,7 +42,7 @@ Shown shown(TextReader& reader, int64_t i) {
   return {listed(sequence->ids), listed(sequence->texts), sequence->first};
 }
 
-TEST_CASE("a text's ids, the texts that they are of, and where they stand") {
+TEST_CASE("a reader returns the ids of a text, the text of each id, and their positions") {
   const CliFixture f;
   TextReader reader = reader_of(load(f));
   CHECK(reader.max_tokens() == 12);
@@ -67,7 +67,7 @@ TEST_CASE("a text's ids, the texts that they are of, and where they stand") {
   }
 }
 
-TEST_CASE("windows show each token, in any order of asking") {
+TEST_CASE("windows contain each token, and can be requested in any order") {
   const CliFixture f;
   const std::shared_ptr<const Model> model = load(f);
   TextReaderOptions options;
@@ -99,7 +99,7 @@ TEST_CASE("windows show each token, in any order of asking") {
       }
     }
     CHECK(seen.size() == 27);
-    // The last one first, by a reader that never saw the first.
+    // Another reader returns the windows in reverse order.
     Result<TextReader> other = reader.another();
     REQUIRE(other.ok());
     REQUIRE(other->read(input, &report).ok());
@@ -108,7 +108,7 @@ TEST_CASE("windows show each token, in any order of asking") {
   }
 }
 
-TEST_CASE("each token is nearest to the middle of one window, and the last one may be short") {
+TEST_CASE("each token is nearest to the middle of one window, and the last window may be short") {
   const CliFixture f;
   const std::shared_ptr<const Model> model = load(f);
   std::string text;
@@ -163,7 +163,7 @@ TEST_CASE("each token is nearest to the middle of one window, and the last one m
   CHECK(reader.sequence(0)->nearest == std::array<int64_t, 2>{0, INT64_MAX});
 }
 
-TEST_CASE("a report is of its text alone, and a text with an error has no sequences") {
+TEST_CASE("a report describes its own text only, and a text with an error has no sequences") {
   const CliFixture f;
   TextReaderOptions options;
   options.texts.on_long = OnLong::error;
@@ -182,10 +182,10 @@ TEST_CASE("a report is of its text alone, and a text with an error has no sequen
   CHECK(report.tokens == 3);
   CHECK(report.total_tokens == 3);
   CHECK(reader.sequences() == 1);
-  CHECK(reader.read({"[PAD]", {}, {}}, &report).ok());  // the template stays
+  CHECK(reader.read({"[PAD]", {}, {}}, &report).ok());  // The tokens of the template remain.
 }
 
-TEST_CASE("two texts apart, as a head that compares them reads them") {
+TEST_CASE("two texts are read apart for a head that compares them") {
   const CliFixture f;
   TextReaderOptions options;
   options.apart = true;
@@ -204,7 +204,7 @@ TEST_CASE("two texts apart, as a head that compares them reads them") {
   CHECK(report.beyond.text == 1);
 }
 
-TEST_CASE("a session's options come from those of texts") {
+TEST_CASE("the options of a session follow from the options of texts") {
   const CliFixture f;
   const std::shared_ptr<const Model> model = load(f);
   TextOptions texts;
@@ -231,7 +231,7 @@ TEST_CASE("a session's options come from those of texts") {
   CHECK(std::string(refused.status().message()).find("pad_to is 7") != std::string::npos);
 }
 
-TEST_CASE("limits of the options, or of a session") {
+TEST_CASE("the limits of a reader are those of the options or of a session") {
   const CliFixture f;
   const std::shared_ptr<const Model> model = load(f);
   TextReaderOptions options;

@@ -1,4 +1,4 @@
-// Any rows of numbers for texts, in one pass.
+// Tests TextRunner, which computes several outputs of texts in one call.
 #include "linformer/text_runner.h"
 
 #include <doctest/doctest.h>
@@ -21,7 +21,7 @@ SentimentModel shape() {
   return made;
 }
 
-TEST_CASE("several outputs from one pass: the bits of a classifier and an embedder") {
+TEST_CASE("several outputs of one call have the bits of a classifier and an embedder") {
   const CliFixture f(shape());
   const std::shared_ptr<const Model> model = *Model::load(f.model().c_str());
   const std::vector<std::string> sentences = random_sentences(300, 25, 11);
@@ -71,7 +71,7 @@ TEST_CASE("several outputs from one pass: the bits of a classifier and an embedd
   }
 }
 
-TEST_CASE("outputs that have no row for a text are refused") {
+TEST_CASE("outputs without a row for each text are refused") {
   const CliFixture f(shape());
   const std::shared_ptr<const Model> model = *Model::load(f.model().c_str());
   const int words = model->find_head("words"), better = model->find_head("better");

@@ -1,4 +1,4 @@
-// Many threads with one model, and calls that are stopped.
+// Tests many threads that use one model, and calls that are stopped.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -13,7 +13,7 @@ namespace {
 
 using namespace linformer;
 
-TEST_CASE("16 threads with sessions and classifiers of one model") {
+TEST_CASE("16 threads with sessions and classifiers of one model give the same bits") {
   const CliFixture f;
   const std::shared_ptr<const Model> model = *Model::load(f.model().c_str());
   const std::vector<std::string> sentences = random_sentences(64, 10, 3);
@@ -57,7 +57,7 @@ TEST_CASE("16 threads with sessions and classifiers of one model") {
   CHECK(right == 16 * 3);
 }
 
-TEST_CASE("a classifier's call is stopped by its flag, and the next one is whole") {
+TEST_CASE("a classifier's call stops when its flag is set, and the next call is complete") {
   const CliFixture f;
   const std::shared_ptr<const Model> model = *Model::load(f.model().c_str());
   const std::vector<std::string> sentences = random_sentences(5000, 10, 4);
@@ -72,7 +72,7 @@ TEST_CASE("a classifier's call is stopped by its flag, and the next one is whole
     RunControl control;
     control.cancel = &cancel;
     CHECK(classifier.classify(texts, values, control).code() == Code::cancelled);
-    // From the progress, which grows and ends at 1.
+    // The progress callback sets the flag. Progress grows and ends at 1.
     cancel = false;
     struct Seen {
       std::atomic<bool>* cancel;
@@ -100,7 +100,7 @@ TEST_CASE("a classifier's call is stopped by its flag, and the next one is whole
   }
 }
 
-TEST_CASE("a call that was stopped in the middle of a batch leaves nothing behind") {
+TEST_CASE("a call that was stopped within a batch doesn't change the results of the next one") {
   const CliFixture f;
   const std::shared_ptr<const Model> model = *Model::load(f.model().c_str());
   const std::vector<std::string> sentences = random_sentences(2000, 10, 7);
@@ -108,8 +108,8 @@ TEST_CASE("a call that was stopped in the middle of a batch leaves nothing behin
   std::vector<float> expected(texts.size() * 3), values(texts.size() * 3);
   REQUIRE(Classifier::create(model)->classify(texts, expected).ok());
   for (const int threads : {1, 2}) {
-    // Three things can stop a call, and the first one does: a number of calls of `parallel`, a timer in another thread,
-    // or a share of the progress. A busy machine may start the timer too late. The progress always stops the call.
+    // The first of three events stops the call: a number of calls of `parallel`, a timer in another thread, or a share
+    // of the progress. On a busy machine the timer may be too late, but the progress always stops the call.
     struct Stop {
       std::atomic<bool> cancel{false};
       std::atomic<int> left{0};
@@ -133,7 +133,7 @@ TEST_CASE("a call that was stopped in the middle of a batch leaves nothing behin
     };
     int stopped = 0;
     for (int after = 1; after < 20; ++after) {
-      // From another thread, at any time.
+      // Another thread sets the flag after a short time.
       stop.cancel = false;
       stop.left = after;
       stop.share = 0.05 * after;
@@ -158,7 +158,7 @@ TEST_CASE("a call that was stopped in the middle of a batch leaves nothing behin
   }
 }
 
-TEST_CASE("one thread, where the caller says so") {
+TEST_CASE("a call of a classifier uses only the calling thread if its control says so") {
   const CliFixture f;
   const std::shared_ptr<const Model> model = *Model::load(f.model().c_str());
   const std::vector<std::string> sentences = random_sentences(500, 10, 8);

@@ -1,4 +1,4 @@
-// A model with random weights whose heads score each token, and a tokenizer of any kind.
+// A model with random weights, heads that score each token, and a tokenizer of any kind.
 #pragma once
 
 #include <memory>
@@ -16,13 +16,14 @@ namespace linformer_test {
 struct TokenModelShape {
   linformer::TokenizerKind kind = linformer::TokenizerKind::wordpiece;
   uint32_t n = 24;
-  std::vector<std::string> labels = {"O", "B-PER", "I-PER", "B-LOC", "I-LOC", "MISC", "X-MISC", "I-MISC"};  // of head 0
-  bool prefix = false;        // the model puts a token before the text
-  bool answers = true;        // head 1
-  bool labels_tokens = true;  // head 0
+  // The labels of head 0.
+  std::vector<std::string> labels = {"O", "B-PER", "I-PER", "B-LOC", "I-LOC", "MISC", "X-MISC", "I-MISC"};
+  bool prefix = false;        // Whether the model puts a token before the text.
+  bool answers = true;        // Whether the model has head 1.
+  bool labels_tokens = true;  // Whether the model has head 0.
 };
 
-// Heads: 0 labels each token, 1 answers questions, 2 is of whole texts, 3 gives each token a number.
+// Head 0 labels each token, head 1 answers questions, head 2 scores whole texts, and head 3 gives each token a number.
 struct TokenModel : Folder {
   explicit TokenModel(const TokenModelShape& given = {}) : tokenizer(given.kind, 5, vocabulary, 1, false) {
     using namespace linformer;
@@ -59,8 +60,8 @@ struct TokenModel : Folder {
   std::shared_ptr<const linformer::Model> model;
 };
 
-// `count` texts of up to `most` parts: words that tokens are made of and that they aren't, white space, characters of
-// several bytes, and bytes that are no characters.
+// Returns `count` texts of up to `most` parts: words inside and outside of the vocabulary, white space, characters of
+// several bytes, and invalid bytes.
 inline std::vector<std::string> random_texts(size_t count, size_t most, uint32_t seed) {
   const char* parts[] = {"good",   "film", "ing", "the",  "plot",     "of",   "a",      ",",       ".",  "eloto",
                          " ",      " ",    " ",   "  ",   " ",        "\n",   "\u00e9", "e\u0301", "zz", "\U0001f600",

@@ -54,7 +54,7 @@ double score_of(const float* row, const float* query, size_t width, Similarity s
   return similarity == Similarity::dot ? product : product / std::sqrt(a * b);
 }
 
-TEST_CASE("vector search: the nearest rows, by double precision, for any width, number of queries and of rows") {
+TEST_CASE("vector search finds the nearest rows for any width, number of queries and number of rows") {
   for (const size_t width : {size_t{1}, size_t{7}, size_t{16}, size_t{33}, size_t{384}}) {
     for (const size_t count : {size_t{1}, size_t{15}, size_t{700}}) {
       for (const size_t query_count : {size_t{1}, size_t{5}, size_t{67}}) {
@@ -91,7 +91,7 @@ TEST_CASE("vector search: the nearest rows, by double precision, for any width, 
   }
 }
 
-TEST_CASE("vector search: the same bits with any threads, beside any queries and rows") {
+TEST_CASE("vector search gives the same bits with any number of threads, and with any other queries and rows") {
   const size_t width = 96, count = 5000;
   const std::vector<float> rows = random_rows(count, width, 3), queries = random_rows(40, width, 4);
   VectorSearchOptions options;
@@ -108,7 +108,7 @@ TEST_CASE("vector search: the same bits with any threads, beside any queries and
       CHECK(found.best[i].score == expected.best[i].score);
     }
   }
-  // A query by itself, over parts of the rows.
+  // Searches one query in parts of the rows.
   const std::span<const float> alone(queries.data() + 7 * width, width);
   std::vector<Scored> all;
   for (size_t first = 0; first < count; first += 777) {
@@ -126,7 +126,7 @@ TEST_CASE("vector search: the same bits with any threads, beside any queries and
   }
 }
 
-TEST_CASE("vector search: equal rows by index, rows without numbers never, zeros at the end") {
+TEST_CASE("vector search orders equal rows by index, never finds non-finite rows, and puts zero rows last") {
   std::vector<float> rows = {1, 0, 0, 0, 2, 0, std::numeric_limits<float>::quiet_NaN(), 1, 3, 0, -1, 0, INFINITY, 0};
   VectorSearchOptions options;
   VectorSearch searcher = make(rows, 2, options);
@@ -140,7 +140,7 @@ TEST_CASE("vector search: equal rows by index, rows without numbers never, zeros
   CHECK(found.best[4].score == -1);
 }
 
-TEST_CASE("vector search: what doesn't fit is refused") {
+TEST_CASE("vector search refuses invalid widths and options") {
   const std::vector<float> rows(12, 1.f);
   const auto code = [&](int64_t width, const VectorSearchOptions& options) {
     return VectorSearch::create(rows, width, options).status().code();
@@ -176,7 +176,7 @@ TEST_CASE("vector search: what doesn't fit is refused") {
   CHECK(counts[0] == 0);
 }
 
-TEST_CASE("top scores: the best of a stream, whatever its order") {
+TEST_CASE("TopScores keeps the best scores of a stream in any order") {
   std::mt19937 random(9);
   for (const int64_t most : {0, 1, 10}) {
     TopScores top = std::move(*TopScores::create(most));
@@ -188,7 +188,7 @@ TEST_CASE("top scores: the best of a stream, whatever its order") {
       int64_t dropped = -2;
       REQUIRE(top.add(scored.index, scored.score, &dropped).ok());
       kept += dropped == -1 ? 1 : 0;
-      if (scored.index % 100 == 0) CHECK(top.best().size() == kept);  // and it goes on
+      if (scored.index % 100 == 0) CHECK(top.best().size() == kept);  // best() can be called between calls of add().
     }
     int64_t dropped = -2;
     CHECK(top.add(1000, std::numeric_limits<float>::quiet_NaN(), &dropped).ok());

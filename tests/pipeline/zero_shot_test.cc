@@ -35,7 +35,7 @@ Status refusal(const LoadedModel& loaded, const ZeroShotOptions& options) {
   return ZeroShotClassifier::create(loaded.model, options).status();
 }
 
-// The head's logits for a text and the sentence of a label.
+// Returns the logits of the head for a text and the hypothesis of a label.
 std::vector<double> logits_of(const LoadedModel& loaded, const std::string& text, const std::string& sentence) {
   ClassifierOptions options;
   options.texts.truncation = Truncation::only_first;
@@ -67,7 +67,7 @@ std::vector<double> probabilities_of(ZeroShotClassifier* classifier, const std::
   return probabilities;
 }
 
-TEST_CASE("zero-shot: the softmax of entailment over the labels, or against contradiction for each") {
+TEST_CASE("zero-shot probabilities are a softmax of entailment over the labels, or against contradiction") {
   const LoadedModel loaded(inference());
   ZeroShotOptions options;
   options.hypothesis = "a {} film.";
@@ -89,7 +89,7 @@ TEST_CASE("zero-shot: the softmax of entailment over the labels, or against cont
   }
 }
 
-TEST_CASE("zero-shot: one label is always by itself, and where entailment is first, contradiction is last") {
+TEST_CASE("a single zero-shot label is compared with contradiction, the last class if entailment is the first") {
   const LoadedModel loaded(inference({"entailment", "neutral", "contradiction"}));
   ZeroShotOptions options;
   options.labels = {three.data(), 1};
@@ -101,14 +101,14 @@ TEST_CASE("zero-shot: one label is always by itself, and where entailment is fir
   CHECK(probabilities_of(&classifier, "bad film")[0] == doctest::Approx(expected));
 }
 
-TEST_CASE("zero-shot: without names, the last class is entailment") {
+TEST_CASE("if zero-shot classes have no names, the last class is entailment") {
   for (const Names& names : {Names(), Names({"LABEL_0", "LABEL_1", "label_2"})}) {
     const LoadedModel loaded(inference(names));
     CHECK(make(loaded, {}).entailment() == 2);
   }
 }
 
-TEST_CASE("zero-shot: the text alone is cut, and what is too long keeps its place") {
+TEST_CASE("only the text is cut in zero-shot classification, and texts with errors keep their place") {
   const LoadedModel loaded(inference());
   ZeroShotOptions options;
   options.hypothesis = "the {} .";
@@ -142,7 +142,7 @@ TEST_CASE("zero-shot: the text alone is cut, and what is too long keeps its plac
   CHECK(next == 3);
 }
 
-TEST_CASE("zero-shot: the same bits with any threads and batches, and who has seen enough stops the call") {
+TEST_CASE("zero-shot probabilities have the same bits with any threads and batches, and a visitor can stop the call") {
   const LoadedModel loaded(inference());
   const std::vector<std::string> sentences = random_sentences(200, 20, 2);
   std::vector<LabelScore> expected;
@@ -176,7 +176,7 @@ TEST_CASE("zero-shot: the same bits with any threads and batches, and who has se
   }
 }
 
-TEST_CASE("zero-shot: labels and hypotheses that are wrong, and models that know no entailment, are refused") {
+TEST_CASE("invalid labels and hypotheses, and models without entailment, are refused") {
   const LoadedModel loaded(inference());
   ZeroShotOptions options;
   CHECK(refusal(loaded, options).code() == Code::invalid_argument);

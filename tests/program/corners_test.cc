@@ -1,4 +1,5 @@
-// plan() at every corner of the permitted limits: an error, or sizes that a wider arithmetic finds too.
+// Tests plan() with the extreme values of the limits, in all combinations. It must return an error, or the sizes that
+// the buffers' formulas give in double precision.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -26,7 +27,7 @@ struct Corner {
   Pooling pooling;
 };
 
-// A description of one layer. No weight exists: lowering reads shapes alone.
+// A description of a model with one layer. It has no weights, because lowering reads only shapes.
 class Maker {
  public:
   explicit Maker(const Corner& corner) : c_(corner) {
@@ -88,7 +89,7 @@ class Maker {
   ModelDescription description_;
 };
 
-// Bytes of a buffer by its formula, the plan's terms being the factors: exact up to 2^53, and no smaller beyond.
+// Returns the bytes of a buffer by its formula, with the plan's terms as factors. The result is exact up to 2^53.
 double bytes_of(BufferId id, const std::map<std::string, int64_t>& terms) {
   const BufferInfo& b = info(id);
   double elements = 1;
@@ -137,13 +138,13 @@ void check(const Corner& corner, const ModelDescription& description, const Sess
   REQUIRE(static_cast<double>(plan.total_bytes) == total);
   REQUIRE(plan.total_bytes < uint64_t{1} << 47);
   tally->largest = std::max(tally->largest, plan.total_bytes);
-  // What every call writes is there: a row of each buffer that packing fills.
+  // The buffers of ids and of rows, which every call writes, hold all rows.
   const auto rows = static_cast<uint64_t>(plan.options.memory.max_rows);
   REQUIRE(plan.buffers[static_cast<int>(BufferId::ids)].bytes >= 4 * rows);
   REQUIRE(plan.buffers[static_cast<int>(BufferId::rows)].bytes >= 4 * rows * corner.d);
 }
 
-TEST_CASE("plan() at every corner of the limits") {
+TEST_CASE("plan() returns an error or exact sizes at all combinations of the limits") {
   Tally tally;
   size_t calls = 0;
   const std::pair<uint32_t, uint32_t> head_shapes[] = {{1, 1}, {1, most}, {1024, most / 1024}};
@@ -181,8 +182,8 @@ TEST_CASE("plan() at every corner of the limits") {
   CHECK(tally.refused > 1000);
 }
 
-// The audit's F4: sizes were products of int64, and this plan had buffers of 0 bytes.
-TEST_CASE("sizes beyond 64 bits are refused, not wrapped") {
+// With unchecked products in int64, this plan would have buffers of 0 bytes.
+TEST_CASE("sizes beyond 64 bits are refused") {
   const Corner corner{most,         1, 1, most, 1, 1, ProjectionKind::mean_pool, false, false, PositionKind::none,
                       Pooling::mean};
   SessionOptions options;
@@ -194,8 +195,8 @@ TEST_CASE("sizes beyond 64 bits are refused, not wrapped") {
   CHECK(std::string(lowered.status().message()).find("lower max_tokens or max_batch") != std::string::npos);
 }
 
-// The audit's F6: the file's numbers, up to 2^24, made a table of as many rows for a session of 8 tokens.
-TEST_CASE("computed positions are as many as tokens are planned") {
+// The model file permits 2^24 tokens, but the session is planned for 8. Its table must not have 2^24 rows.
+TEST_CASE("the table of sinusoidal positions has as many rows as the planned tokens") {
   for (const uint32_t width : {64u, 2u}) {
     Corner corner{
         most,         width, 1, width, 1, 1, ProjectionKind::mean_pool, false, false, PositionKind::sinusoidal_halves,
@@ -204,7 +205,7 @@ TEST_CASE("computed positions are as many as tokens are planned") {
     options.memory.max_tokens = 8;
     const Result<LoweredModel> lowered = lower_model(Maker(corner).description(), options, Bf16Choice{true, ""});
     REQUIRE(lowered.ok());
-    // Pads stand at 2^24, as the first token does: no row of their own.
+    // Padding has the position 2^24, as the first token has, and needs no row of its own.
     CHECK(lowered->program.sinusoidal.rows == 8);
     CHECK(lowered->plan.buffers[static_cast<int>(BufferId::position_table)].bytes ==
           (uint64_t{8} * width * 4 + 63) / 64 * 64);

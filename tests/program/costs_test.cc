@@ -1,4 +1,4 @@
-// What a program says that its ops cost, against closed formulas.
+// Compares the costs that a program lists for its ops with closed formulas.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -14,11 +14,12 @@ namespace {
 
 using namespace linformer;
 
-// `first_rows`: of what outputs that read first rows alone take.
+// Returns the FLOPs of a text of n tokens. If `first_rows` is set, they are those of a call whose outputs read only the
+// first row of each text.
 double flop(const Model& model, int64_t n, bool first_rows = false) {
   struct Sum {
     bool first_rows;
-    std::string last;  // the last layer
+    std::string last;  // The name of the last layer.
     double flop = 0;
   } sum{first_rows, "layer " + std::to_string(model.description().encoder.layers.size() - 1)};
   const auto add = [](void* context, const ProgramLine& line) {
@@ -32,7 +33,7 @@ double flop(const Model& model, int64_t n, bool first_rows = false) {
   return sum.flop;
 }
 
-// Fewer rows than this are a short text; the same in each layer.
+// Returns the number of rows below which a text is computed as a short one. It is the same in each layer.
 int64_t short_rows_below(const Program& program) {
   for (const Op& op : program.ops) {
     if (const auto* attend = op.get<ops::Attend>()) return attend->short_below;
@@ -52,7 +53,7 @@ RandomModel shape() {
   return model;
 }
 
-TEST_CASE("FLOPs of a Linformer are the closed formula's") {
+TEST_CASE("the FLOPs of a Linformer follow the closed formula") {
   const double d = 96, k = 32, heads = 6, ffn = 200, layers = 3;
   RandomModel model = shape();
   for (const bool shared : {false, true}) {
@@ -69,7 +70,7 @@ TEST_CASE("FLOPs of a Linformer are the closed formula's") {
       const double rows = static_cast<double>(n);
       const double compressed_first = (shared ? 1 : 2) * rows * k * d + 2 * k * d * d;
       const double projected_first = 2 * rows * d * d + 2 * rows * k * d;
-      // With 2 n k D for queries against compressed keys; or else their scores are compressed.
+      // Attention to compressed keys costs 2 n k D. Short texts compress the scores instead.
       const double attends = 2 * rows * k * d, short_keys = 2 * rows * d * d + 2 * rows * rows * (d + heads * k);
       const double keys = n < short_below ? short_keys : attends + (n < below ? projected_first : compressed_first);
       CHECK(keys <= std::min({short_keys, attends + projected_first, attends + compressed_first}));
@@ -79,14 +80,14 @@ TEST_CASE("FLOPs of a Linformer are the closed formula's") {
   }
 }
 
-TEST_CASE("outputs that read first rows alone: the last layer makes one row after its keys") {
+TEST_CASE("if the outputs read only first rows, the last layer computes one row after its keys") {
   const double d = 96, k = 32, ffn = 200, n = 400;
   const auto random = linformer_test::random_model(shape());
   const double row = 2 * (2 * d * d + 2 * d * ffn + 2 * k * d);
   CHECK(flop(*random, 400, true) == doctest::Approx(flop(*random, 400) - (n - 1) * row));
 }
 
-TEST_CASE("rows are split evenly among threads, but for few, which threads share") {
+TEST_CASE("rows are split evenly among threads, but an item has at least 8 rows") {
   struct Case {
     int64_t rows, parts, step;
   };
@@ -106,7 +107,7 @@ TEST_CASE("rows are split evenly among threads, but for few, which threads share
   }
 }
 
-TEST_CASE("FLOPs of full attention and of a gated network") {
+TEST_CASE("the FLOPs of full attention and of a gated feed-forward network follow the formulas") {
   RandomModel model = shape();
   model.kinds = {ProjectionKind::none};
   const double d = 96, ffn = 200, layers = 3, n = 400;
@@ -117,7 +118,7 @@ TEST_CASE("FLOPs of full attention and of a gated network") {
   CHECK(flop(*gated, 400) == doctest::Approx(2 * layers * (4 * n * d * d + 2 * n * n * d + 3 * n * d * ffn)));
 }
 
-TEST_CASE("a profile counts what ran: the FLOPs of its sequences, and seconds for each op") {
+TEST_CASE("a profile sums the FLOPs of the sequences that ran, and has seconds for each op") {
   const RandomModel model = shape();
   const auto random = linformer_test::random_model(model);
   SessionOptions options;
@@ -134,7 +135,7 @@ TEST_CASE("a profile counts what ran: the FLOPs of its sequences, and seconds fo
   }
   const std::vector<Tokens> sequences(ids.begin(), ids.end());
   std::vector<float> logits(ids.size() * 3), means(ids.size() * 96);
-  // The head reads first rows alone, a mean all.
+  // The head reads only first rows, and the mean all rows.
   REQUIRE(session.run(sequences, Output::logits(logits)).ok());
   REQUIRE(session.run(sequences, Output::pooled(means, Pooling::mean)).ok());
   struct Sum {

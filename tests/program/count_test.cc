@@ -11,13 +11,13 @@ using linformer::Count;
 
 namespace {
 
-// The number, or -1.
+// Returns the value of the count, or -1 if it is invalid.
 int64_t number(Count count) {
   uint64_t value = 0;
   return count.get(&value) ? static_cast<int64_t>(value) : -1;
 }
 
-TEST_CASE("a count is a number until it no longer fits") {
+TEST_CASE("a count becomes invalid if it exceeds 64 bits") {
   const int64_t large = int64_t{1} << 62;
   CHECK(number(Count(6) * 7 + 8) == 50);
   CHECK(number(Count(-1)) == -1);
@@ -29,7 +29,7 @@ TEST_CASE("a count is a number until it no longer fits") {
   CHECK(number(Count::bytes(UINT64_MAX).rounded_up(64)) == -1);
 }
 
-TEST_CASE("what is made of an invalid count is invalid") {
+TEST_CASE("a count computed from an invalid count is invalid") {
   const Count bad = Count(int64_t{1} << 62) * 4;
   CHECK(number(bad * 0) == -1);
   CHECK(number(bad + 0) == -1);
@@ -42,7 +42,7 @@ TEST_CASE("what is made of an invalid count is invalid") {
   CHECK(untouched == 5);
 }
 
-TEST_CASE("an arena with a size that doesn't fit isn't laid out") {
+TEST_CASE("an arena with a size that doesn't fit is not laid out") {
   using namespace linformer;
   Arena arena;
   ArenaLayout layout;
@@ -53,11 +53,11 @@ TEST_CASE("an arena with a size that doesn't fit isn't laid out") {
   CHECK(layout.total == (4 * 7000 + 63) / 64 * 64);
   CHECK(linformer_test::bytes_by(arena.formula(BufferId::rows).text, {{"rows", 1000}, {"d_row", 7}}) == layout.total);
   arena[Term::d_row] = int64_t{1} << 40;
-  CHECK(!arena.lay_out(&layout));  // beyond the address space
+  CHECK(!arena.lay_out(&layout));  // The size exceeds the address space.
   arena[Term::d_row] = int64_t{1} << 60;
-  CHECK(!arena.lay_out(&layout));  // beyond 64 bits
+  CHECK(!arena.lay_out(&layout));  // The size exceeds 64 bits.
   arena[Term::d_row] = 7;
-  arena[Term::keys] = Count(int64_t{1} << 62) * 8;  // of a buffer that is not used
+  arena[Term::keys] = Count(int64_t{1} << 62) * 8;  // The buffer of this term is not used.
   CHECK(!arena.lay_out(&layout));
 }
 

@@ -1,4 +1,5 @@
-// How a layer is computed is decided by one pure function, from the model, the extents and the target alone.
+// Tests the function that decides how a layer is computed. Its result depends only on the model, the extents and the
+// target.
 #include "program/layer_plan.h"
 
 #include <doctest/doctest.h>
@@ -50,18 +51,18 @@ Target device(ElementType type) {
 
 }  // namespace
 
-TEST_CASE("the lengths that take another path depend on the model and on whether panels are read") {
+TEST_CASE("the lengths at which the computation changes depend on the model and on whether weights are in panels") {
   const LayerPlan rows = plan(shape(), {}), panels = plan(shape(), native());
   CHECK(rows.short_below == 0);
   CHECK_FALSE(rows.panels);
   CHECK(panels.panels);
-  // n = 2 k D / (D + heads k), and D = heads k / 2 here
+  // The limit is n = 2 k D / (D + heads k), and here D = heads k / 2.
   CHECK(panels.short_below == 1 + 2 * 32 * 96 / (96 + 6 * 32));
   CHECK(panels.project_first_below == rows.project_first_below);
   CHECK(panels.project_first_below > panels.short_below);
 
   RandomModel model = shape();
-  model.row_mask = RowMask::zeroed;  // behind the linear
+  model.row_mask = RowMask::zeroed;  // The mask is applied after the linear layer.
   model.order = ProjectionOrder::after_linear;
   CHECK(plan(model, native()).project_first_below > 400);
   CHECK(plan(model, native()).short_below == 0);
@@ -71,7 +72,7 @@ TEST_CASE("the lengths that take another path depend on the model and on whether
   CHECK(plan(model, native()).short_below == 0);
 }
 
-TEST_CASE("norms of keys come before E, and a window's keys are kept as they are") {
+TEST_CASE("keys with norms are projected before E, and the keys of a window are kept uncompressed") {
   RandomModel model = shape();
   model.order = ProjectionOrder::after_linear;
   model.head_norms = linformer_test::HeadNorms::each;
@@ -85,7 +86,7 @@ TEST_CASE("norms of keys come before E, and a window's keys are kept as they are
   CHECK(window.short_below == 0);
 }
 
-TEST_CASE("scores in bf16 are compressed where E is stored in bf16, too") {
+TEST_CASE("scores in bf16 are compressed only if E is stored in bf16") {
   RandomModel model = shape();
   Target target = native();
   target.wide_attention = ElementType::bf16;
@@ -95,7 +96,7 @@ TEST_CASE("scores in bf16 are compressed where E is stored in bf16, too") {
   CHECK(plan(model, target).short_below > 0);
 }
 
-TEST_CASE("scores have a buffer on a CPU, as wide as queries meet keys at once") {
+TEST_CASE("a CPU has a buffer of scores, with the rows of one block of queries") {
   RandomModel model = shape();
   CHECK(plan(model, native()).score_rows == 128);
   model.kinds = {ProjectionKind::none};
@@ -105,7 +106,7 @@ TEST_CASE("scores have a buffer on a CPU, as wide as queries meet keys at once")
   CHECK(plan(model, device(ElementType::f32)).score_rows == 0);
 }
 
-TEST_CASE("the types of products decide on slices, on the context and on what is converted once") {
+TEST_CASE("slices, the type of the context and single conversions depend on the types of the products") {
   RandomModel model = shape();
   const LayerPlan f32 = plan(model, native());
   CHECK(f32.slice == 0);
@@ -121,14 +122,14 @@ TEST_CASE("the types of products decide on slices, on the context and on what is
   CHECK(bf16.rounds(64));
   CHECK_FALSE(bf16.rounds(65));
   CHECK(bf16.context == ElementType::f32);
-  CHECK(plan(model, {}).slice == 0);  // a target that widens weights
+  CHECK(plan(model, {}).slice == 0);  // This target widens weights.
   RandomModel gated = model;
   gated.layer.gated = true;
   CHECK(plan(gated, native()).slice == int8_slice);
-  CHECK_FALSE(plan(gated, native()).rounds(64));  // both factors stay in f32
+  CHECK_FALSE(plan(gated, native()).rounds(64));  // Both factors stay in f32.
   CHECK(plan(gated, device(ElementType::f16)).slice == 0);
   gated.ffn += 1;
-  CHECK(plan(gated, native()).slice == 0);  // the second factor's columns begin within a panel
+  CHECK(plan(gated, native()).slice == 0);  // The columns of the second factor begin within a panel.
 
   model.type = ElementType::int8;
   const LayerPlan int8 = plan(model, native());

@@ -1,4 +1,4 @@
-// What every op of the list has in common.
+// Tests the properties that all ops share.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -32,13 +32,13 @@ void check_op(const char* name) {
 
 }  // namespace
 
-TEST_CASE("each op has a name and operands of its own, of which the result is the first") {
+TEST_CASE("each op has its own name and operands, and its first operand is the result") {
 #define LINFORMER_ROW(Struct, kind, name) check_op<ops::Struct>(name);
   LINFORMER_OPS(LINFORMER_ROW)
 #undef LINFORMER_ROW
 }
 
-TEST_CASE("an op is no struct but its own") {
+TEST_CASE("an op gives access only to the struct of its own kind") {
   ops::Norm norm;
   norm.epsilon = 1;
   const Op op = norm;

@@ -1,4 +1,4 @@
-// Threads that take whole sequences through the program, and weights that sessions share.
+// Tests calls in which each thread runs whole sequences, and sessions that share weights.
 #include <doctest/doctest.h>
 
 #include <atomic>
@@ -17,7 +17,7 @@ namespace {
 
 using namespace linformer;
 
-// Everything that a call gives, for `sequences` sequences of the same lengths.
+// All outputs of a call.
 struct Results {
   std::vector<float> hidden, pooled, logits, probabilities, embeddings, mlm;
   bool operator==(const Results& other) const {
@@ -44,7 +44,7 @@ Results run(Session& session, const std::vector<Input>& inputs, const std::vecto
   return r;
 }
 
-// The same, sequence by sequence: a call of one is never shared out by sequences.
+// Runs each sequence in a call of its own, so that the threads share its rows, and returns all outputs.
 Results run_alone(Session& session, const std::vector<Input>& inputs, const std::vector<MaskPosition>& positions) {
   Results all;
   for (size_t s = 0; s < inputs.size(); ++s) {
@@ -66,7 +66,7 @@ Results run_alone(Session& session, const std::vector<Input>& inputs, const std:
   return all;
 }
 
-TEST_CASE("many short sequences: the same bits whether threads take rows or sequences") {
+TEST_CASE("many short sequences give the same bits whether threads take rows or whole sequences") {
   constexpr uint32_t n = 60;
   constexpr int64_t sequences = 120;
   for (const Variant& variant : linformer_test::sampled_variants(1, n)) {
@@ -97,7 +97,7 @@ TEST_CASE("many short sequences: the same bits whether threads take rows or sequ
   }
 }
 
-TEST_CASE("pairs of sequences stay together") {
+TEST_CASE("pairs of sequences give the same scores alone and in a batch, at 1 and 3 threads") {
   RandomModel shape;
   shape.n = 40;
   shape.head_kinds = {{Pooling::mean, Pairing::product_difference, true, true}};
@@ -124,8 +124,8 @@ TEST_CASE("pairs of sequences stay together") {
   }
 }
 
-// Heads of several kinds number their rows of scores differently, in the same buffers.
-TEST_CASE("heads of several kinds in one call") {
+// Heads of different kinds use the same buffers with different numbers of rows of scores.
+TEST_CASE("heads of different kinds in one call give the same scores in each call, at 1 and 4 threads") {
   RandomModel shape;
   shape.n = 40;
   shape.layers = 1;
@@ -160,8 +160,8 @@ TEST_CASE("heads of several kinds in one call") {
   }
 }
 
-// Where all keys that a row may see are masked, the row still doesn't depend on which blocks of keys were left out.
-TEST_CASE("rows without a key have the same bits at any thread count") {
+// If all keys that a row may attend to are masked, the row must not depend on which blocks of keys were skipped.
+TEST_CASE("rows without an unmasked key have the same bits at any number of threads") {
   for (const bool causal : {false, true}) {
     RandomModel shape;
     shape.n = 400;
@@ -190,7 +190,7 @@ TEST_CASE("rows without a key have the same bits at any thread count") {
   }
 }
 
-TEST_CASE("sessions share prepared weights, at once") {
+TEST_CASE("sessions can share prepared weights and run at the same time") {
   const auto model = linformer_test::random_model({});
   const auto weights = PreparedWeights::create(model);
   REQUIRE(weights.ok());
@@ -215,7 +215,7 @@ TEST_CASE("sessions share prepared weights, at once") {
   CHECK(PreparedWeights::create(nullptr).status().code() == Code::invalid_argument);
 }
 
-TEST_CASE("a team shares its tasks out, however few threads come in time") {
+TEST_CASE("all tasks of a team are done once, however few of its threads arrive in time") {
   for (const int threads : {1, 2, 8}) {
     ThreadTeam team;
     REQUIRE(team.start(threads).ok());

@@ -1,4 +1,4 @@
-// How many compressed rows take part beside a window, by the length of the text.
+// Tests how many compressed rows take part in attention beside a window, depending on the length of the text.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -13,7 +13,8 @@ namespace {
 
 using namespace linformer;
 
-// Of k - exact rows laid over `span` positions, row i begins at position i span / (k - exact).
+// Counts the rows that take part in a text of n tokens. k - exact rows are spread over `span` positions, and row i of
+// them begins at position i span / (k - exact).
 int64_t counted(const RowsBeside& rows, int64_t n) {
   if (n <= rows.window + 1) return 0;
   int64_t count = rows.exact;
@@ -32,7 +33,7 @@ double flop(const Model& model, int64_t n) {
 
 }  // namespace
 
-TEST_CASE("rows of exact tokens and those whose positions begin within the text take part") {
+TEST_CASE("the rows of exact tokens and the rows that begin within the text take part") {
   for (const int64_t k : {1, 2, 7, 16, 33}) {
     for (const int64_t exact : {0, 1, 7}) {
       for (const int64_t span : {1, 2, 13, 16, 100}) {
@@ -56,7 +57,7 @@ TEST_CASE("without a span all rows take part in every text") {
   for (const int64_t n : {1, 51, 52, 1000}) CHECK(rows.seen(n) == 9);
 }
 
-TEST_CASE("the largest values that a file may have don't overflow") {
+TEST_CASE("the largest values that a file may have do not overflow") {
   const int64_t most = max_dimension;
   CHECK(RowsBeside{most, 0, 1, 1}.seen(most) == most);
   CHECK(RowsBeside{most, 0, most, 1}.seen(most - 1) == most - 1);
@@ -64,7 +65,7 @@ TEST_CASE("the largest values that a file may have don't overflow") {
   CHECK(RowsBeside{most, 0, 1, UINT32_MAX}.seen(most) == 0);
 }
 
-TEST_CASE("rows that take no part cost nothing") {
+TEST_CASE("rows that take no part cost no FLOPs") {
   RandomModel shape;
   shape.n = 200;
   shape.k = 23;
@@ -79,7 +80,7 @@ TEST_CASE("rows that take no part cost nothing") {
   for (const int64_t n : {1, 31, 32, 100, 149, 150, 200}) {
     CAPTURE(n);
     const RowsBeside rows{23, 0, 150, 30};
-    // A row costs 2 n D for each of key, value, score and context, in each layer.
+    // A row costs 2 n D in each layer for each of its key, value, scores and context.
     const double saved = 2. * 2 * 4 * 48 * static_cast<double>(n * (23 - rows.seen(n)));
     CHECK(flop(*all, n) - flop(*some, n) == doctest::Approx(saved));
   }

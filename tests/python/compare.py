@@ -2,9 +2,9 @@
 """Prints the largest differences between the results of this package and those of sentence-transformers and of the
 pipelines of transformers, on small random models of each kind, in f32.
 
-    python3 tests/python/compare.py [MODEL_FOLDER]    # a sentence-transformers folder to compare as well
+    python3 tests/python/compare.py [MODEL_FOLDER]    # also compares the sentence-transformers model of a folder
 
-Needs torch, transformers and sentence-transformers. The exit code is 1 where a difference is larger than 2e-5.
+Needs torch, transformers and sentence-transformers. The exit code is 1 if a difference is larger than 2e-5.
 """
 import pathlib
 import sys
@@ -43,7 +43,7 @@ def rerankings(folder):
 
 
 def largest_difference(first, second, score="score"):
-    """The largest difference of two lists of dicts whose other entries must be equal; infinity where they aren't."""
+    """Returns the largest difference of ``score`` in two lists of dicts, or infinity if anything else differs."""
     if len(first) != len(second):
         return float("inf")
     worst = 0.0
@@ -75,7 +75,7 @@ def pipelines(made):
     for strategy in ("simple", "none", "first", "average", "max"):
         their_tagger = theirs("token-classification", "tagger", aggregation_strategy=strategy)
         ours = lin.Tagger(made("tagger"), aggregation_strategy=strategy)
-        drop = ("word", "index")  # transformers joins tokens; linformer_cpp copies the text
+        drop = ("word", "index")  # transformers joins tokens, but linformer_cpp copies the text.
         yield f"token-classification, {strategy}", max(
             largest_difference(without(drop, a), without(drop, b)) for a, b in zip(their_tagger(TEXTS), ours(TEXTS)))
     their_filler, ours = theirs("fill-mask", "masked", top_k=5), lin.FillMask(made("masked"), top_k=5)
@@ -83,7 +83,7 @@ def pipelines(made):
     drop = ("token_str", "sequence")
     yield "fill-mask", max(
         largest_difference(without(drop, a), without(drop, b)) for a, b in zip(their_filler(masked), ours(masked)))
-    # Each candidate occurs once in it, because transformers 4.57 adds the scores of equal answers, and 4.40 does not.
+    # Each candidate occurs only once in the context. transformers 4.57 adds the scores of equal answers, 4.40 does not.
     context = "the old sailor sings in Oslo . a long train runs and a river sleeps , no film was good"
     try:
         their_answerer = theirs("question-answering", "answerer", top_k=3)

@@ -1,5 +1,5 @@
-"""Models for the tests, converted once. LINFORMER_CPP_LIBRARY and LINFORMER_CPP_PROGRAMS in the environment say which
-library and programs are tested; without them those of the installed wheel are."""
+"""Converts the models of the tests once. The variables LINFORMER_CPP_LIBRARY and LINFORMER_CPP_PROGRAMS name the
+library and the programs that are tested. By default those of the installed wheel are tested."""
 import json
 import subprocess
 
@@ -17,7 +17,7 @@ def cache(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory, cache):
-    """made("tagger"): the model of models.tagger()."""
+    """A function: made("tagger") returns the model of models.tagger()."""
     place, found = tmp_path_factory.mktemp("checkpoints"), {}
 
     def make(name):
@@ -31,7 +31,7 @@ def made(tmp_path_factory, cache):
 
 @pytest.fixture(scope="session")
 def said():
-    """What the program linformer prints with these arguments, a JSON object of each line."""
+    """A function that runs the program linformer and returns the JSON object of each line of its output."""
     def run(*arguments):
         command = [program("linformer"), *map(str, arguments)]
         done = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True)

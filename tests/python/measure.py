@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Measures what the package adds to the C API: the time of its import, the time of a call for a short text, and the
-memory of many processes and of a stream of texts. apps/python/MEASUREMENTS.md has the figures.
+"""Measures how much time the package adds to the import of NumPy and to a call of the C API for a short text, and how
+much memory many processes and a stream of texts need. apps/python/MEASUREMENTS.md has the figures.
 
     python3 tests/python/measure.py import
     python3 tests/python/measure.py call MODEL.lnfr      # needs a C compiler, and LINFORMER_CPP_LIBRARY
@@ -22,7 +22,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 def measure_import(arguments):
-    """Milliseconds of a process that imports NumPy, and of one that imports the package, in turns; medians."""
+    """Prints the median milliseconds of processes that import NumPy and of processes that import the package. The two
+    take turns."""
     times = {"import numpy": [], "import linformer_cpp": []}
     for _ in range(41):
         for line, found in times.items():
@@ -71,7 +72,7 @@ int main(int argc, char** argv) {
 
 
 def measure_call(arguments):
-    """Microseconds of a call for one short text: the smallest mean of 20 rounds; C and Python take turns."""
+    """Prints the microseconds of a call for one short text as the smallest mean of a round. C and Python take turns."""
     import linformer_cpp
     from linformer_cpp import _library
     library = pathlib.Path(_library._path()).resolve()
@@ -97,7 +98,7 @@ def measure_call(arguments):
 
 
 def memory_of(process="self"):
-    """Megabytes of a process: the proportional set size, and the resident one."""
+    """Returns the proportional set size and the resident set size of a process in megabytes."""
     found = {}
     for line in pathlib.Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()[1:]:
         name, value = line.split()[:2]
@@ -107,14 +108,14 @@ def memory_of(process="self"):
 
 def _encode(path, ready, leave):
     import linformer_cpp
-    embedder = linformer_cpp.Embedder(path)  # the model stays mapped while the memory is measured
+    embedder = linformer_cpp.Embedder(path)  # The model stays mapped while the memory is measured.
     embedder.encode([TEXT, "word " * 300] * 20)
     ready.release()
     leave.wait()
 
 
 def measure_processes(arguments):
-    """The proportional memory (PSS) of several processes that use one model file, after long and short texts."""
+    """Prints the proportional memory (PSS) of several processes that use one model file, after long and short texts."""
     context = multiprocessing.get_context("spawn")
     ready, leave = context.Semaphore(0), context.Event()
     running = [context.Process(target=_encode, args=(arguments.model, ready, leave))
@@ -133,7 +134,7 @@ def measure_processes(arguments):
 
 
 def measure_stream(arguments):
-    """The resident memory of a process while texts go through an iterator."""
+    """Prints the resident memory of a process while it computes the texts of an iterator."""
     import linformer_cpp
     embedder = linformer_cpp.Embedder(arguments.model, threads=2)
     seen, begin, points = 0, time.monotonic(), []

@@ -1,4 +1,4 @@
-"""Small random BERTs in Hugging Face's form, made with NumPy alone.
+"""Makes small random BERT models in the format of Hugging Face. It needs only NumPy.
 
     python3 tests/python/models.py embedding MODEL.lnfr    # writes the model of one of these functions
 """

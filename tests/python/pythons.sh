@@ -1,5 +1,5 @@
 #!/bin/bash
-# Usage, by hand and as root: bash tests/python/pythons.sh WHEEL WORK [SUITE...]
+# Usage, as root: bash tests/python/pythons.sh WHEEL WORK [SUITE...]
 # Installs the package's wheel WHEEL in bare systems with different Pythons, and runs the package's tests there. SUITE
 # is bullseye, bookworm, trixie, sid (releases of Debian) or free-threaded; without SUITE all five run. debootstrap
 # installs each release in the folder WORK, from the mirror that the variable MIRROR names. The suite free-threaded

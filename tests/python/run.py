@@ -1,4 +1,4 @@
-"""Runs the tests of this folder with pytest; 77 where pytest or NumPy is missing."""
+"""Runs the tests of this folder with pytest. Exits with 77 if pytest or NumPy is missing."""
 import pathlib
 import sys
 
@@ -13,5 +13,5 @@ def main():
     return pytest.main(["-q", "-p", "no:cacheprovider", str(pathlib.Path(__file__).parent), *sys.argv[1:]])
 
 
-if __name__ == "__main__":  # processes that a test spawns import this file
+if __name__ == "__main__":  # Processes that a test spawns import this file.
     sys.exit(main())

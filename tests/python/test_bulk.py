@@ -1,4 +1,4 @@
-"""Annotators add results to the tables of every engine, and a reason to bad rows."""
+"""Tests that annotators add results to the tables of every engine, and a reason to bad rows."""
 import pickle
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Runs over Parquet files: what they write, how they resume, and what they refuse."""
+"""Tests runs over Parquet files: what they write, how they resume, and what they refuse."""
 import datetime
 import json
 import os
@@ -78,7 +78,7 @@ def test_a_run_resumes(made, data, tmp_path):
     second = prepared(made, data, out)
     assert second.done == 4 and len(second.units) == 5
     compute(second)
-    assert compute(second)[0].seconds == 0  # a second call leaves the file unchanged
+    assert compute(second)[0].seconds == 0  # A second call doesn't change the file.
     assert jobs.finish(second, 1.0)["rows"] == 951
     for file in out.glob("*.parquet"):
         assert file.read_bytes() == (tmp_path / "whole" / file.name).read_bytes()
@@ -97,7 +97,7 @@ def test_what_a_run_refuses(made, data, tmp_path):
         prepared(made, data, tmp_path / "other", "--head x")
     with pytest.raises(FileNotFoundError, match="no file or folder"):
         prepared(made, data / "missing", tmp_path / "other")
-    with pytest.raises(lin.LinformerError, match="nosuch"):  # before any row is marked as bad
+    with pytest.raises(lin.LinformerError, match="nosuch"):  # This is an error of the run, and not of each row.
         prepared(made, data, tmp_path / "other", "--prompt nosuch")
     with pytest.raises(ValueError, match="has no column 'body'; its columns are id, text, year"):
         prepared(made, data, tmp_path / "other", "--field body")
@@ -110,13 +110,13 @@ def test_what_a_run_refuses(made, data, tmp_path):
         prepared(made, data, data)
     assert not (tmp_path / "other").exists() and not (data / "_linformer.json").exists()
     changed = data / "year=2020/part.parquet"
-    os.utime(changed, ns=(0, 0))  # as a file of the same size that was written at another time
+    os.utime(changed, ns=(0, 0))  # This looks like another file of the same size that was written at another time.
     with pytest.raises(ValueError, match="has been changed"):
         prepared(made, data, out)
 
 
 def test_results_inside_the_input(made, data):
-    """The folder of the results may lie in the input's folder, if readers skip its name."""
+    """The folder of the results may be in the input's folder if readers skip its name."""
     with pytest.raises(ValueError, match="below the input"):
         prepared(made, data, data / "out")
     compute(prepared(made, data, data / "_out"))
@@ -153,7 +153,7 @@ def test_names_of_files(made, tmp_path):
         job = prepared(made, file, tmp_path / f"out{len(name)}")
         compute(job)
         assert jobs.finish(job, 1.0)["rows"] == 1
-        assert pq.read_table(tmp_path / f"out{len(name)}").num_rows == 1  # readers don't skip the file
+        assert pq.read_table(tmp_path / f"out{len(name)}").num_rows == 1  # Readers don't skip the file.
 
 
 def test_columns_of_folders(tmp_path):
@@ -166,7 +166,7 @@ def test_columns_of_folders(tmp_path):
 
 
 def test_timestamps_of_spark(tmp_path):
-    """Spark writes INT96, and uses the year 9999 where it has no other end; nanoseconds don't reach it."""
+    """Spark writes INT96, and tables use the year 9999 for "no end". Nanoseconds can't represent this year."""
     end = datetime.datetime(9999, 12, 31)
     pq.write_table(pa.table({"text": ["good"], "end": pa.array([end], pa.timestamp("us"))}), tmp_path / "a.parquet",
                    use_deprecated_int96_timestamps=True)
@@ -241,7 +241,7 @@ def test_iceberg(made, tmp_path):
     with iceberg_table.update_schema() as update:
         update.rename_column("text", "body")
     with iceberg_table.update_schema() as update:
-        update.add_column("text", StringType())  # old files have an older column of this name, with another id
+        update.add_column("text", StringType())  # Old files have an older column of this name with another id.
     iceberg_table.append(pa.table({"id": ["c"], "body": ["bad"], "text": ["other"]}))
     location = iceberg_table.location().removeprefix("file://")
     job = prepared(made, location, tmp_path / "out", "--field body")

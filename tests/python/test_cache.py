@@ -1,4 +1,4 @@
-"""Conversion and its cache."""
+"""Tests the conversion and its cache."""
 import multiprocessing
 import shutil
 
@@ -15,7 +15,7 @@ def test_a_checkpoint_is_converted_once(made, cache, tmp_path):
     assert lin.load(made.place / "classifier", cache_dir=cache).path == first.path
     copy = tmp_path / "classifier"
     shutil.copytree(made.place / "classifier", copy)
-    assert lin.load(copy, cache_dir=cache).path == first.path  # by content, not by place
+    assert lin.load(copy, cache_dir=cache).path == first.path  # The cache depends on the content, not on the path.
     narrow = lin.load(copy, dtype="int8", cache_dir=cache)
     assert narrow.path != first.path and narrow.file_bytes < first.file_bytes
     settings = copy / "config.json"

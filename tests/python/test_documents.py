@@ -1,4 +1,4 @@
-"""The Python code in the documents runs unchanged."""
+"""Tests that the Python code in the documents runs unchanged."""
 import pathlib
 import re
 
@@ -44,6 +44,6 @@ def test_notebook_runs(tmp_path, monkeypatch):
 
 
 def text_of(output):
-    """What an output says, without paths of this machine and without digits that processors may differ in."""
+    """Returns the text of an output without hashes, and without digits that may differ between processors."""
     text = output.get("text") or output.get("data", {}).get("text/plain", "")
     return re.sub(r"-[0-9a-f]{32}", "", re.sub(r"(\d\.\d{4})\d+", r"\1", "".join(text)))

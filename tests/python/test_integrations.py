@@ -1,4 +1,4 @@
-"""The package inside other libraries. Each test needs its library and is skipped without it."""
+"""Tests the package inside other libraries. A test is skipped if its library is missing."""
 import numpy as np
 import pytest
 

@@ -1,4 +1,4 @@
-"""Objects in other processes and threads, and calls that are stopped."""
+"""Tests objects in other processes and threads, and calls that are stopped."""
 import asyncio
 import concurrent.futures
 import multiprocessing
@@ -70,7 +70,7 @@ def test_threads_share_an_object(made):
 
 
 def test_objects_of_their_own_run_at_once(made):
-    """Each thread has an object of one shared model, as a server's workers have."""
+    """Each thread has its own object for one shared model, like the workers of a server."""
     model, expected = made("embedding"), lin.Embedder(made("embedding")).encode(TEXTS)
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
         for vectors in pool.map(lambda _: lin.Embedder(model).encode(TEXTS), range(16)):
@@ -79,7 +79,7 @@ def test_objects_of_their_own_run_at_once(made):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_fork_during_a_call(made):
-    """A child that is born while another thread is in a call is told to make an object of its own."""
+    """If a process forks while another thread is in a call, the child gets an error and can make a new object."""
     embedder = lin.Embedder(made("embedding"))
     expected = embedder.encode(TEXTS)
     busy = threading.Thread(target=lambda: embedder.encode(["the old sailor sings in Oslo . " * 5] * 5_000))
@@ -101,7 +101,7 @@ def test_fork_during_a_call(made):
 
 
 def test_a_generator_may_be_left(made):
-    """Results of an iterator need not be read to the end, and its errors reach the reader."""
+    """The results of an iterator needn't be read to the end, and an exception of the iterator reaches the reader."""
     embedder = lin.Embedder(made("embedding"))
     vectors = embedder.encode(text for text in TEXTS * 1000)
     next(vectors)
@@ -127,7 +127,7 @@ def test_async(made):
 
 @pytest.mark.skipif(os.name == "nt", reason="this system sends no signals")
 def test_interrupt_ends_a_long_call(made):
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs begin with SIGINT ignored
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # A shell's background jobs ignore SIGINT.
     embedder = lin.Embedder(made("embedding"))
     texts = ["the old sailor sings in Oslo . " * 5] * 400_000
     timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
@@ -135,8 +135,8 @@ def test_interrupt_ends_a_long_call(made):
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         embedder.encode(texts)
-    assert time.monotonic() - begin < 20  # the whole call takes minutes
-    assert embedder.encode(TEXTS).shape == (3, 32)  # the object works afterwards
+    assert time.monotonic() - begin < 20  # The whole call would take minutes.
+    assert embedder.encode(TEXTS).shape == (3, 32)  # The object works afterwards.
 
 
 def test_streams_are_lazy(made):

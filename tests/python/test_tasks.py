@@ -1,4 +1,4 @@
-"""Every task gives what the program gives."""
+"""Tests that the results of every task equal those of the program."""
 import numpy as np
 import pytest
 

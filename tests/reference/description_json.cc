@@ -16,7 +16,7 @@ using nlohmann::json;
 template <class T>
 json of(const T& in);
 
-// Fills an object: enums by their names, lists and views as arrays, what the model lacks as null.
+// Fills a JSON object. Enumerators become their names, lists and views become arrays, and missing parts become null.
 class JsonVisitor : public FieldVisitor {
  public:
   json result = json::object();
@@ -59,7 +59,7 @@ json description_json(const Model& model, std::vector<float>* numbers) {
   const ModelDescription& description = model.description();
   json result = of(description);
   for (size_t i = 0; i < description.tensors.size(); ++i) {
-    result["tensors"][i]["offset"] = numbers->size();  // not in the file, but in `numbers`
+    result["tensors"][i]["offset"] = numbers->size();  // The offset in `numbers`, not in the file.
     for (double value : reference_tensor(model, static_cast<TensorIndex>(i))) {
       numbers->push_back(static_cast<float>(value));
     }

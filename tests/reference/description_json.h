@@ -1,4 +1,5 @@
-// A model's description as JSON, and its numbers as one array, for a reader that shares nothing with the runtime.
+// Writes a model's description as JSON and its weights as one array, for a reference that shares no code with the
+// runtime.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -9,8 +10,9 @@
 
 namespace linformer_test {
 
-// Fields named as in model/description_fields.h. Each tensor's place in `numbers` is said by its "offset"; its values
-// are those of the checkpoint's shape, whatever type and layout the file has.
+// Returns the description. Its fields are named as in model/description_fields.h. The values of each tensor are
+// appended to `numbers` in the checkpoint's shape, whatever type and layout the file has, and the tensor's "offset" is
+// the index of the first.
 nlohmann::json description_json(const linformer::Model& model, std::vector<float>* numbers);
 
 }  // namespace linformer_test

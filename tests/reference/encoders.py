@@ -3,8 +3,8 @@ GTE in tests/data/golden.
 
     python3 encoders.py FOLDER
 
-Needs torch and transformers 5.23: the checkpoints are what save_pretrained writes of random models, and the outputs
-what the models compute in double precision. hugging_face.py compares more of them, where the packages are installed.
+Needs torch and transformers 5.23. The checkpoints are random models written by save_pretrained, and the models compute
+the outputs in double precision. hugging_face.py compares more models if the packages are installed.
 """
 
 import copy
@@ -24,7 +24,8 @@ transformers.utils.logging.disable_progress_bar()
 transformers.utils.logging.set_verbosity_error()
 
 VOCABULARY, POSITIONS = 13, 14
-# save_pretrained writes the names of the models' own code, and the port has others.
+# For these classes save_pretrained writes the names of the models' original code, which differ from those of the
+# classes in transformers.
 OTHER_NAMES = ("NomicBertForMaskedLM", "GteForMaskedLM")
 LEFT_OUT = ("transformers_version", "dtype", "initializer_range")
 
@@ -32,7 +33,7 @@ LEFT_OUT = ("transformers_version", "dtype", "initializer_range")
 def random_model(name, config, seed):
     torch.manual_seed(seed)
     model = getattr(transformers, name)(config)
-    with torch.no_grad():  # biases and norms are made as zeros and ones, which would hide a swap
+    with torch.no_grad():  # The initial zeros and ones of biases and norms would hide a swap.
         for parameter in model.parameters():
             if parameter.dim() == 1:
                 parameter += 0.2 * torch.randn_like(parameter)
@@ -40,7 +41,7 @@ def random_model(name, config, seed):
 
 
 def runs_of(config, seed, types, positions):
-    """Ids by run: as long as the model takes, shorter, a pair, and with pads behind."""
+    """Returns ids by run: of the largest length, shorter, a pair, and with padding after the text."""
     random = np.random.RandomState(seed)
     tokens = [token for token in range(VOCABULARY) if token != config.pad_token_id]
     runs = {f"n{positions}": random.choice(tokens, (1, positions)), "n6": random.choice(tokens, (2, 6))}
@@ -86,7 +87,7 @@ def write_case(root, name, model_name, config, seed, positions=POSITIONS, labels
             logits = outputs.logits[..., None] if model_name == "ElectraForPreTraining" else outputs.logits
         pooled = logits.dim() == 2
         if run == "padded" and not pooled:
-            del arrays["padded.tokens"]  # what lies behind a text differs
+            del arrays["padded.tokens"]  # The rows of the padding differ.
             continue
         if run != "padded":
             arrays[f"{run}.features.f64"] = rows.numpy()
@@ -101,7 +102,7 @@ def main():
     root = pathlib.Path(sys.argv[1])
     bert = dict(vocab_size=VOCABULARY, max_position_embeddings=POSITIONS, hidden_size=8, num_hidden_layers=2,
                 num_attention_heads=2, intermediate_size=12, initializer_range=0.4, pad_token_id=0)
-    # Long enough for its buckets of large distances.
+    # This length also reaches MPNet's buckets for large distances.
     mpnet = dict(bert, max_position_embeddings=152, pad_token_id=1)
     write_case(root, "mpnet/masked_lm", "MPNetForMaskedLM", transformers.MPNetConfig(**mpnet), 70, 150)
     write_case(root, "mpnet/labels", "MPNetForSequenceClassification", transformers.MPNetConfig(**mpnet), 71, 20, 3)

@@ -1,13 +1,13 @@
-"""Makes the small checkpoints and float64 outputs in tests/data/golden: gated feed-forward networks of lucidrains'
-`linformer` and rotary positions of xformers.
+"""Makes small checkpoints and float64 outputs in tests/data/golden: gated feed-forward networks of lucidrains'
+`linformer`, and rotary positions of xformers.
 
     python3 glu_rotary.py FOLDER
 
-Needs NumPy alone. Written from what lucidrains/linformer 0.2.3 and xformers 0.0.28 (MultiHeadDispatch,
-RotaryEmbedding, LinformerAttention) compute, with their names of tensors; nothing of linformer.cpp is used. Checkpoints
-come out the same each time, outputs up to NumPy's rounding of sums: CASE/checkpoint.safetensors (float32), CASE/io.npz
-(inputs and outputs, the latter computed in float64 from the file's values), CASE/meta.json (the arguments that the
-class is made with).
+Needs only NumPy. It computes what lucidrains/linformer 0.2.3 and xformers 0.0.28 (MultiHeadDispatch, RotaryEmbedding,
+LinformerAttention) compute, with their names of tensors, and uses nothing of linformer.cpp. The checkpoints are the
+same each time, and the outputs are the same up to NumPy's rounding of sums. A case has CASE/checkpoint.safetensors
+(float32), CASE/io.npz (inputs, and outputs computed in float64 from the file's values) and CASE/meta.json (the
+arguments of the class).
 """
 
 import json
@@ -34,11 +34,11 @@ def softmax(x):
 
 
 class Weights(dict):
-    """A state dict that makes its tensors when they are first asked for."""
+    """A state dict of random tensors."""
 
     def __init__(self, seed):
         super().__init__()
-        self.random = np.random.RandomState(seed)  # its numbers never change between versions of NumPy
+        self.random = np.random.RandomState(seed)  # Its numbers are the same in all versions of NumPy.
 
     def make(self, name, *shape, around=0.0, width=None):
         width = width if width is not None else 1.2 / math.sqrt(shape[-1])
@@ -55,7 +55,7 @@ class Weights(dict):
 
 
 class Values:
-    """The same tensors in float64, and what layers do with them."""
+    """The tensors in float64, and the functions of the layers."""
 
     def __init__(self, weights):
         self.tensors = {name: tensor.astype(np.float64) for name, tensor in weights.items()}
@@ -74,7 +74,7 @@ class Values:
 
 
 class Linformer:
-    """lucidrains' Linformer, or its LinformerLM where there are `num_tokens`; `gated` says which layers have glu."""
+    """lucidrains' Linformer, or its LinformerLM if `num_tokens` is given. `gated` says for each layer if it has glu."""
 
     def __init__(self, seed, dim, seq_len, depth, k, heads, gated, num_tokens=None, dim_head=None, one_kv_head=False,
                  share_kv=False, reversible=False, activation="gelu", mult=4):
@@ -111,7 +111,7 @@ class Linformer:
         return f"{net}layers.{i}.0.", f"{net}layers.{i}.1."
 
     def attend(self, names, x):
-        """[n, dim] -> [n, dim]; `x` is the norm's output."""
+        """Returns the attention [n, dim] of `x` [n, dim], which is the output of the norm."""
         values, n = self.values, len(x)
 
         def short(part):
@@ -135,7 +135,7 @@ class Linformer:
         return self.values.linear(names + "w2", hidden)
 
     def run_text(self, given):
-        """The rows after each layer, what leaves the last one, and logits."""
+        """Returns the rows after each layer, the output of the last layer, and logits."""
         values = self.values
         x = given.astype(np.float64)
         if self.language_model:
@@ -175,7 +175,7 @@ class MultiHeadDispatch:
         else:
             for part in ("q", "k", "v"):
                 weights.linear(f"{container}{part}_proj", dim_model, dim_model, bias)
-        # As torch computes it, in float32.
+        # torch computes this in float32.
         powers = np.arange(0, self.dim_head, 2).astype(np.float32) / np.float32(self.dim_head)
         weights["rotary_embeddings.inv_freq"] = np.float32(1) / np.float32(base) ** powers
         weights.linear("attention.E", k, seq_len, bias=False)
@@ -184,7 +184,7 @@ class MultiHeadDispatch:
         self.weights, self.values = weights, Values(weights)
 
     def rotated(self, x):
-        """Row i of each head is turned by i: x cos + rotate_half(x) sin."""
+        """Rotates row i of each head by i: x cos + rotate_half(x) sin."""
         angles = np.arange(x.shape[1])[:, None] * self.values["rotary_embeddings.inv_freq"][None, :]
         angles = np.concatenate([angles, angles], axis=-1)
         first, second = np.split(x, 2, axis=-1)

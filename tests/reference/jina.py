@@ -1,10 +1,10 @@
-"""Makes small checkpoints and float64 outputs of both codes of jina-embeddings-v2 in tests/data/golden/hugging-face.
+"""Makes small checkpoints and float64 outputs of both kinds of jina-embeddings-v2 in tests/data/golden/hugging-face.
 
     python3 jina.py FOLDER
 
-Needs NumPy alone. Written from what huggingface/text-embeddings-inference computes (backends/candle/src/models/jina.rs,
-jina_code.rs, alibi.rs), with the names of tensors that it reads; the models' own code is not on an index that this
-project reaches, so nothing here was compared with it. Nothing of linformer.cpp is used.
+Needs only NumPy. It computes what huggingface/text-embeddings-inference computes (backends/candle/src/models/jina.rs,
+jina_code.rs, alibi.rs), with the names of tensors that it reads, and uses nothing of linformer.cpp. The models'
+original code is not on an index that this project can reach, so the outputs were not compared with it.
 """
 
 import json
@@ -15,7 +15,7 @@ import sys
 import numpy as np
 from glu_rotary import Weights, gelu, softmax, write_safetensors
 
-# The heads are no power of two, as in the base model, which has 12.
+# The number of heads is not a power of two, as in the base model, which has 12.
 WIDTH, HEADS, LAYERS, INNER, VOCABULARY, POSITIONS, PAD, EPSILON = 12, 3, 2, 10, 13, 40, 0, 1e-12
 
 
@@ -83,7 +83,7 @@ class Encoder:
 
 
 class CodeEncoder(Encoder):
-    """The code of jina-embeddings-v2-base-code."""
+    """The encoder of jina-embeddings-v2-base-code."""
 
     def make_rest(self, prefix):
         for part in ("q", "k"):

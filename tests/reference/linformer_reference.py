@@ -1,10 +1,10 @@
-"""Runs the cases of the test `reference` in double precision, from the meaning of each field alone.
+"""Runs the cases of the test `reference` in double precision. Only the meaning of the description's fields is used.
 
     python3 linformer_reference.py FOLDER
 
-For every NAME.json in FOLDER (a model's description and a batch) and NAME.npy (its numbers, one after the other) it
-writes NAME.npz: what each output must be. Nothing is clever: one text at a time, every matrix whole, the order of
-operations as the public implementations have it.
+For every NAME.json in FOLDER (a model's description and a batch) and NAME.npy (its weights, one after another) it
+writes NAME.npz with the expected outputs. It computes one text at a time, with whole matrices, in the order of
+operations of the public implementations.
 """
 
 import json
@@ -50,7 +50,7 @@ def probabilities(head, logits):
 
 
 class Model:
-    """The parts that need nothing but tensors."""
+    """The tensors of a model, and the functions that need only tensors."""
 
     def __init__(self, description, numbers):
         self.description = description
@@ -80,7 +80,7 @@ class Model:
 
 
     def norm_heads(self, part, x):
-        """Of each head by itself where the scale is as wide as a head, or else of all columns at once."""
+        """Norms each head by itself if the scale has the width of a head, and all columns at once otherwise."""
         if part is None:
             return x
         width = len(self.tensors[part["scale"]])
@@ -88,7 +88,7 @@ class Model:
 
 
 class Text:
-    """One text as the encoder sees it, after stripping: which input rows it has, and their masks."""
+    """One text after stripping: its input rows and their masks."""
 
     def __init__(self, encoder, given, strip):
         embedding = encoder["embedding"]
@@ -108,7 +108,7 @@ class Text:
             self.tokens = self.tokens[chosen]
         else:
             self.vectors = self.vectors[chosen]
-        self.output_rows = count  # of the outputs, where stripped rows are zero
+        self.output_rows = count  # The outputs have zeros for stripped rows.
         if embedding["prefix_token"] >= 0:
             self.tokens = np.concatenate([[embedding["prefix_token"]], self.tokens])
         if embedding["prefix_token"] >= 0 or embedding["prefix"] >= 0:
@@ -126,7 +126,7 @@ class Text:
 
 
 def rotated(x, base, scale):
-    """Row i turned by i: the channels j and j + half are a pair, turned by i * scale * base^(-j / half)."""
+    """Rotates row i by i: the channels j and j + half are a pair, rotated by i * scale * base^(-j / half)."""
     if base == 0:
         return x
     half = x.shape[1] // 2
@@ -142,7 +142,7 @@ class Encoder:
         self.encoder = encoder
 
     def positions(self, text, width, rows):
-        """Each row's position, as a vector."""
+        """Returns the position of each row as a vector."""
         embedding = self.encoder["embedding"]
         if embedding["position_kind"] == "none":
             return 0.0
@@ -194,7 +194,7 @@ class Encoder:
         return x
 
     def shorten(self, projection, y):
-        """[n, head_dim] -> [k, head_dim]: E y, or windows of y."""
+        """Compresses y [n, head_dim] to [k, head_dim]: E y, or the pooled or convolved windows of y."""
         model, kind, n = self.model, projection["kind"], len(y)
         if kind == "none":
             return y
@@ -221,18 +221,18 @@ class Encoder:
         return np.stack([sum(weight[t] @ row for t, row in enumerate(window)) + bias for window in windows])
 
     def take_part(self, projection, window, n):
-        """Which compressed rows take part in a text of n rows, beside a window: one boolean for each."""
+        """Returns for each compressed row whether it takes part beside a window in a text of n rows."""
         exact, span = len(projection["exact_tokens"]), projection["span"]
         others = projection["k"] - exact
         if span == 0:
             return np.full(projection["k"], True)
-        if n - 1 <= window:  # the first row's window has the last row
+        if n - 1 <= window:  # The window of the first row contains the last row.
             return np.full(projection["k"], False)
-        # Row i of the others stands for the positions from i span / others on.
+        # Row i of the others represents positions that begin at i span / others.
         return np.array([True] * exact + [i * span < n * others for i in range(others)])
 
     def side(self, attention, linear, projections, z, keep, tokens, norm=None, rotary=(0, 1)):
-        """The compressed keys or values of each query head. `tokens` has the token id of each row of z, or is None."""
+        """Returns the compressed keys or values of each query head. `tokens` has the ids of z's rows, or is None."""
         model, heads, dim = self.model, attention["heads"], attention["head_dim"]
         in_group = heads // attention["kv_heads"]
         whole = model.linear(linear, z)
@@ -245,7 +245,7 @@ class Encoder:
             projection = self.encoder["projections"][projections[head if len(projections) > 1 else 0]]
             columns = slice(head // in_group * dim, (head // in_group + 1) * dim)
             if projection["kind"] == "linear" and projection["order"] == "before_linear":
-                # The projection's own bias goes to every channel of its row, after the linear.
+                # The projection's own bias is added to every channel of its row after the linear layer.
                 plain = dict(projection, bias=-1)
                 short = model.linear(linear, self.shorten(plain, z))[:, columns]
                 if projection["bias"] >= 0:
@@ -304,7 +304,7 @@ class Encoder:
         return self.model.linear(layer["ffn_out"], hidden)
 
     def step(self, norm, resample, x, function):
-        """x + function(x), with the norm where the model has it and what is added as the model says."""
+        """Returns x + function(x), with the model's residual, and with the norm at the model's place."""
         model, pre = self.model, self.encoder["norm_placement"] == "pre"
         y = function(model.norm(norm, x) if pre else x)
         if self.encoder["residual"] != "none":
@@ -312,7 +312,7 @@ class Encoder:
         return y if pre else model.norm(norm, y)
 
     def run(self, text):
-        """The rows of every layer, and what leaves the encoder."""
+        """Returns the rows after every layer, and the output of the encoder."""
         model, encoder = self.model, self.encoder
         x = self.embed(text)
         if encoder["residual"] == "reversible":
@@ -332,7 +332,7 @@ class Encoder:
                     x,
                     lambda z, layer=layer: self.attend(layer["attention"], z, text),
                 )
-                # An outer norm is of the layer's input and what the inner one gave.
+                # An outer norm is applied to the sum of the layer's input and the output of the inner norm.
                 x = model.norm(layer["outer_norm"], x + y) if layer["outer_norm"] else y
                 if layer["ffn_in"]["weight"] >= 0:
                     x = self.step(
@@ -438,6 +438,6 @@ def main():
 
 
 if __name__ == "__main__":
-    # Some unusual models overflow even here; the test leaves those out.
+    # Some unusual models overflow even in double precision. The test leaves them out.
     np.seterr(over="ignore", invalid="ignore")
     main()

@@ -2,10 +2,10 @@
 
     python3 tests/reference/masked_lm.py BUILD_FOLDER
 
-Makes a small random BERT, RoBERTa and DistilBERT with a masked-LM head and their tokenizers from ../shared, converts
-them, and compares on lines of WikiText: the masking (computed here from what apps/cli/docs/perplexity.md says), both
-losses and accuracies, and the likeliest tokens of a mask with their probabilities. Exit code 1 where something differs;
-without torch, transformers or ../shared it prints "skipped".
+Makes a small random BERT, RoBERTa and DistilBERT with a masked-LM head and with tokenizers from ../shared, converts
+them, and compares on lines of WikiText the masking (which this script computes as apps/cli/docs/perplexity.md defines
+it), both losses and accuracies, and the likeliest tokens of a mask with their probabilities. The exit code is 1 if
+something differs. Without torch, transformers or ../shared it prints "skipped".
 """
 
 import json
@@ -94,7 +94,7 @@ def compare(build, folder, name, model, tokenizer):
     model = model.eval()
     for parameter in model.parameters():
         if parameter.dim() > 1:
-            torch.nn.init.normal_(parameter, std=0.2)  # far from uniform answers
+            torch.nn.init.normal_(parameter, std=0.2)  # The probabilities are then far from uniform.
     model.save_pretrained(source)
     tokenizer.save_pretrained(source)
     model = model.double()

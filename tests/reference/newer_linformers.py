@@ -1,14 +1,14 @@
-"""Makes the small checkpoints and float64 outputs of the Linformers that came after the paper's in tests/data/golden:
-Jargon, CALD, transformers' pull request 10587, masked-linformer, and classifiers of one's own around the packages
-linformer and linformer-pytorch.
+"""Makes small checkpoints and float64 outputs of Linformers that are newer than the paper in tests/data/golden: Jargon,
+CALD, transformers' pull request 10587, masked-linformer, and user-written classifiers around the packages linformer and
+linformer-pytorch.
 
     python3 newer_linformers.py FOLDER
 
-Needs torch. Written from what the published code computes, with its names of tensors and settings (Jargon:
+Needs torch. It computes what the published code computes, with its names of tensors and settings (Jargon:
 PantagrueLLM/Jargon, src/jargon; CALD: idiap/linearize-distill-pretrained-transformers, nlp/linformer_utils.py; the pull
-request: src/transformers/models/linformer at 1407558b; masked-linformer:
-compressed-maskformer-reco/masked-linformer). No trained weights of these can be had from an index that this project
-reaches, so none was converted. Nothing of linformer.cpp is used.
+request: src/transformers/models/linformer at 1407558b; masked-linformer: compressed-maskformer-reco/masked-linformer),
+and uses nothing of linformer.cpp. No trained weights of these models are on an index that this project can reach, so
+none was converted.
 """
 
 import json
@@ -23,11 +23,11 @@ from glu_rotary import write_safetensors
 
 torch.set_default_dtype(torch.float64)
 VOCABULARY, WIDTH, HEADS, LAYERS, INNER, K, PAD = 13, 12, 3, 2, 10, 4, 1
-POSITIONS = 14  # the longest text
+POSITIONS = 14  # The length of the longest text.
 
 
 class Weights(dict):
-    """Random tensors by name, rounded to what the file holds."""
+    """Random tensors by name, rounded to float32, which the file holds."""
 
     def __init__(self, seed):
         super().__init__()
@@ -58,13 +58,13 @@ def split_heads(x, heads):
 
 
 def attend(q, keys, values, scale):
-    """[heads, n, dim] over [heads or 1, k, dim], side by side."""
+    """Attention of q [heads, n, dim] to [heads or 1, k, dim], with the heads concatenated."""
     context = torch.softmax(q @ keys.transpose(-1, -2) * scale, dim=-1) @ values
     return context.transpose(0, 1).reshape(q.shape[1], -1)
 
 
 def write_case(root, family, case, weights, config, run, what, aliases=None, lengths=(POSITIONS, 6), tokens=None):
-    """`run`: from a text's ids to its outputs by name. `aliases`: names of tensors that are there under others too."""
+    """`run` turns a text's ids into outputs by name. `aliases` maps second names of tensors to their first names."""
     folder = root / family / case
     folder.mkdir(parents=True, exist_ok=True)
     if aliases is None:
@@ -87,7 +87,7 @@ def write_case(root, family, case, weights, config, run, what, aliases=None, len
     (folder / "meta.json").write_text(json.dumps(meta, indent=1) + "\n")
 
 
-# RoBERTa's and BERT's classes, of which each model replaces the attention.
+# These functions are the parts of RoBERTa and BERT. The models below have their own attention.
 
 
 def make_embedding(weights, prefix, positions):
@@ -143,7 +143,7 @@ ROBERTA = dict(hidden_size=WIDTH, num_hidden_layers=LAYERS, num_attention_heads=
 
 
 def cald(root, case, share_mode, seed, labels):
-    """RoBERTa; proj_k and proj_v are [positions, k], of the mode none, kv or layer."""
+    """RoBERTa with proj_k and proj_v [positions, k], which are shared by the mode none, kv or layer."""
     epsilon, weights, aliases = 1e-5, Weights(seed), {}
     make_embedding(weights, "roberta.", POSITIONS + PAD + 1)
     for layer in range(LAYERS):
@@ -159,7 +159,7 @@ def cald(root, case, share_mode, seed, labels):
     make_roberta_head(weights, labels)
 
     def forward(ids, mask):
-        """A text with its padding: only what the mask keeps is compressed, over its own length."""
+        """Runs a text with its padding. Only unmasked rows are compressed, over their own length."""
         n = int(mask.sum())
         x = weights.normed("roberta.embeddings.LayerNorm", embed(weights, "roberta.", ids, PAD + 1), epsilon)
         for layer in range(LAYERS):
@@ -178,7 +178,7 @@ def cald(root, case, share_mode, seed, labels):
         x = forward(ids, torch.ones(len(ids)))
         padded = torch.cat([ids, torch.full((POSITIONS - len(ids),), PAD)])
         again = forward(padded, torch.arange(POSITIONS) < len(ids))
-        assert torch.allclose(again[: len(ids)], x, rtol=0, atol=1e-12)  # padding changes nothing
+        assert torch.allclose(again[: len(ids)], x, rtol=0, atol=1e-12)  # Padding must change nothing.
         return {"features": x, "logits": roberta_head(weights, x, epsilon)}
 
     architecture = "RobertaForSequenceClassification" if labels else "RobertaForMaskedLM"
@@ -189,7 +189,7 @@ def cald(root, case, share_mode, seed, labels):
 
 
 def jargon(root, case, shared_layer, normalize_before, seed, labels):
-    """Its classes' names and settings; the last layer's output passes a norm where encoder_normalize_before says so."""
+    """Jargon's names and settings. With encoder_normalize_before a norm follows the last layer."""
     epsilon, weights, aliases = 1e-5, Weights(seed), {}
     k = POSITIONS // 4
     make_embedding(weights, "roberta.", POSITIONS + PAD + 1)
@@ -207,7 +207,7 @@ def jargon(root, case, shared_layer, normalize_before, seed, labels):
                 weights.linear(prefix + "attention." + name, k, POSITIONS, bias=False)
         weights.linear(prefix + "intermediate.dense", INNER, WIDTH)
         weights.linear(prefix + "output.dense", WIDTH, INNER)
-        for name in ("output.LayerNorm", "attn_layer_norm", "final_layer_norm"):  # the first is never applied
+        for name in ("output.LayerNorm", "attn_layer_norm", "final_layer_norm"):  # The first is never applied.
             weights.norm(prefix + name)
     if normalize_before:
         weights.norm("roberta.encoder.layer_norm")
@@ -242,7 +242,7 @@ def jargon(root, case, shared_layer, normalize_before, seed, labels):
             x = weights.normed("roberta.encoder.layer_norm", x, epsilon)
         return {"features": x, "logits": roberta_head(weights, x, epsilon)}
 
-    # JargonConfig's own names, with what RobertaConfig has beside them at its defaults.
+    # The names of JargonConfig, and the other settings of RobertaConfig with their defaults.
     config = dict(
         model_type="jargon", architectures=["JargonForSequenceClassification" if labels else "JargonForMaskedLM"],
         add_bias_kv=False, add_pooling_layer=False, add_zero_attn=False, activation="relu", bias=True, bos_token_id=0,
@@ -278,7 +278,7 @@ def pull_request(root, case, share_projection, seed, labels):
         weights.make("cls.predictions.bias", VOCABULARY)
 
     def run(ids):
-        """The classes take seq_length tokens: the rest is padding, whose keys and values are zero."""
+        """Runs a text padded to seq_length tokens. The keys and values of padding are zero."""
         n, mask = len(ids), torch.arange(POSITIONS)[:, None] < len(ids)
         x = embed(weights, prefix_of_all, torch.cat([ids, torch.full((POSITIONS - n,), PAD)]), 0)
         x = weights.normed("linformer.embeddings.LayerNorm", x, epsilon)
@@ -307,7 +307,7 @@ def pull_request(root, case, share_projection, seed, labels):
                f"transformers' pull request 10587, share_projection {share_projection}")
 
 
-# lucidrains' layers: norms before each half.
+# These functions are lucidrains' layers, which have a norm before each half.
 
 
 def make_layer(weights, norm, attention, ffn_norm, ffn, one_kv_head=False, share_kv=False):
@@ -324,7 +324,7 @@ def make_layer(weights, norm, attention, ffn_norm, ffn, one_kv_head=False, share
 
 
 def layer_of(weights, norm, attention, ffn_norm, ffn, x, renorm):
-    """`renorm`: what masked-linformer multiplies compressed rows by where a mask is given."""
+    """With `renorm` compressed rows are scaled as masked-linformer scales them if a mask is given."""
     normed, n = weights.normed(norm, x, 1e-5), len(x)
     q = split_heads(weights.apply(attention + "to_q", normed), HEADS)
     compressed = []
@@ -363,10 +363,10 @@ def masked_linformer(root, case, seed, renorm, **options):
 
 
 def own_around_lucidrains(root):
-    """nn.Embedding, a parameter of positions, Linformer, a norm, the mean, two Linears with a tanh between."""
+    """nn.Embedding, a parameter of positions, Linformer, a norm, the mean, and two Linears with a tanh between."""
     weights = Weights(110)
     weights.make("words.weight", VOCABULARY, WIDTH, width=1.0)
-    weights.make("places", 1, POSITIONS + 2, WIDTH)  # more than the encoder takes
+    weights.make("places", 1, POSITIONS + 2, WIDTH)  # More positions than the encoder takes.
     names = [[f"body.net.layers.{layer}.{part}" for part in ("0.norm", "0.fn.", "1.norm", "1.fn.")]
              for layer in range(LAYERS)]
     for layer in names:
@@ -389,7 +389,7 @@ def own_around_lucidrains(root):
 
 
 def own_around_tatp22(root):
-    """nn.Embedding and positions, Linformer with its norms behind each half, the first row, a Linear."""
+    """nn.Embedding and positions, Linformer with a norm after each half, the first row, and a Linear."""
     weights = Weights(111)
     weights.make("model.embed.weight", VOCABULARY, WIDTH, width=1.0)
     weights.make("model.position.weight", POSITIONS, WIDTH)

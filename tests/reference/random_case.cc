@@ -14,8 +14,8 @@ namespace {
 
 using namespace linformer;
 
-// Every ninth model has one projection for all heads. Of the others, each kind comes first in a fifth, and most of
-// them have a second kind in every other layer.
+// Chooses the projections. Every ninth model has one linear projection for all heads. Of the other models, each kind is
+// the first in a fifth, and most models have a second kind in every other layer.
 void choose_projections(Chance& chance, uint64_t index, RandomModel* shape) {
   shape->shared_key_value = chance.one_in(2);
   shape->shared_layers = chance.one_in(6);
@@ -58,7 +58,7 @@ void choose_attention(Chance& chance, RandomModel* shape) {
   }
 }
 
-// The heads side by side are the attention's output.
+// Removes the output projection, so that the concatenated heads are the output of attention.
 void drop_output(Chance& chance, RandomModel* shape) {
   shape->output_projection = false;
   shape->second_output = 0;
@@ -149,7 +149,8 @@ void choose_ends(Chance& chance, RandomModel* shape) {
   shape->type = chance.of({ElementType::f32, ElementType::bf16, ElementType::f16});
 }
 
-// From numbers of its own, so that models that get nothing new stay as they were.
+// Chooses the options that version 3 of the file format added. `chance` has its own seed, so the choices of the other
+// functions stay the same.
 void choose_version_3(Chance chance, RandomModel* shape) {
   const bool own = shape->key_sources == std::vector{KeySource::own};
   const bool linear = std::count(shape->kinds.begin(), shape->kinds.end(), ProjectionKind::linear) != 0;
@@ -162,7 +163,7 @@ void choose_version_3(Chance chance, RandomModel* shape) {
   }
   if (!own || shape->kinds != std::vector{ProjectionKind::none}) return;
   shape->position_bias = chance.one_in(2);
-  // Each query must see a row, also where others are excluded.
+  // Each query must attend to a row even if other rows are excluded.
   if (chance.one_in(2) && shape->row_mask != RowMask::excluded) attention.window = chance.pick(1, shape->n);
 }
 
@@ -196,7 +197,7 @@ void choose_version_6(Chance chance, RandomModel* shape) {
   shape->length_scale = chance.of({LengthScale::inverse_root, LengthScale::restored_norm});
 }
 
-// `chance` must be seeded with `index`.
+// Chooses a shape. `chance` must be seeded with `index`.
 RandomModel choose_shape(Chance& chance, uint64_t index) {
   RandomModel shape;
   shape.seed = chance.number();
@@ -217,7 +218,7 @@ RandomModel choose_shape(Chance& chance, uint64_t index) {
   return shape;
 }
 
-// Zeros sprinkled in, from row `first` on; for half of the texts nothing.
+// Returns a mask with some zeros from row `first` on, or no mask for half of the texts.
 std::vector<uint8_t> choose_mask(Chance& chance, size_t count, size_t first) {
   std::vector<uint8_t> mask;
   if (chance.one_in(2)) return mask;
@@ -226,7 +227,7 @@ std::vector<uint8_t> choose_mask(Chance& chance, size_t count, size_t first) {
   return mask;
 }
 
-// Rows that are neither pads nor masked.
+// Returns the number of rows that are neither padding nor masked.
 int64_t unmasked(const RandomInput& input, int32_t pad_id, size_t rows) {
   int64_t count = 0;
   for (size_t i = 0; i < rows; ++i) {
@@ -239,7 +240,7 @@ int64_t unmasked(const RandomInput& input, int32_t pad_id, size_t rows) {
 RandomInput choose_input(Chance& chance, const RandomCase& c, uint32_t rows, bool masks, bool with_states) {
   const RandomModel& shape = c.shape;
   const int32_t pad_id = c.encoder().pad_id;
-  // Where masked rows are left out of the softmax, each query must see at least one.
+  // If masked rows are left out of the softmax, each query must attend to at least one unmasked row.
   const size_t first = shape.row_mask == RowMask::excluded ? 1 : 0;
   RandomInput input;
   if (shape.vector_width != 0) {
@@ -286,7 +287,7 @@ std::vector<Input> RandomCase::views() const {
 
 namespace {
 
-// A case of this model with a random batch.
+// Returns a case of this model with a random batch.
 RandomCase case_of(const RandomModel& shape, Chance chance) {
   RandomCase c;
   c.shape = shape;

@@ -1,4 +1,4 @@
-// One random model with one random batch: what the test `reference` compares.
+// A random model with a random batch, which the test `reference` compares.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ namespace linformer_test {
 struct RandomCase {
   RandomModel shape;
   std::shared_ptr<const linformer::Model> model;
-  linformer::SessionOptions options;  // for exactly this batch, or for all that the model takes
+  linformer::SessionOptions options;  // Planned for exactly this batch, or for the model's maximum.
   std::vector<RandomInput> inputs;
   std::vector<linformer::MaskPosition> mlm_positions;
-  std::set<std::string> features;  // what the model and the batch have, for the table of errors
+  std::set<std::string> features;  // The features of the model and the batch, for the table of differences.
 
   const linformer::EncoderDescription& encoder() const;
   bool has_heads() const;
@@ -28,12 +28,12 @@ struct RandomCase {
   void write(const std::string& path) const;
 };
 
-// Each depends on `index` alone.
+// These functions return a shape and a case that depend only on `index`.
 RandomModel random_shape(uint64_t index);
 RandomCase random_case(uint64_t index);
-// The model is one of unusual_shape.h, which a session may refuse as unsupported.
+// Returns a case whose model comes from unusual_shape.h. A session may refuse it as unsupported.
 RandomCase unusual_case(uint64_t index);
-// RandomCase::features, of a case that has all else.
+// Returns the features of a case whose other members are set.
 std::set<std::string> features_of(const RandomCase& c);
 
 }  // namespace linformer_test

@@ -1,4 +1,4 @@
-// Which parts of the runtime a random case exercises: the rows of the test's table.
+// Determines which features of the runtime a random case uses. They are the rows of the table that the test prints.
 #include "base/description.h"
 #include "base/enum_names.h"
 #include "reference/random_case.h"

@@ -3,7 +3,7 @@
 
     ranking_test.py LINFORMER LINFORMER_CONVERT WORK
 
-The exit code is 77 where transformers is neither in this Python nor in the one that apps/bench/peers.py made.
+The exit code is 77 if transformers is neither in this Python nor in the one that apps/bench/peers.py made.
 """
 import math
 import pathlib
@@ -18,7 +18,7 @@ numpy, torch, transformers = imported(SKIPPED)
 LINFORMER, CONVERT, WORK = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
 WORDS = ("a the of film plot sea storm ship captain letter garden bread music engine road winter summer city river "
          "night morning house train king queen poem painter dog cat stone fire water friend enemy").split()
-LETTERS = "bcdefghijklmnopqrstuvwxyz"  # "a" is a word
+LETTERS = "bcdefghijklmnopqrstuvwxyz"  # "a" is in WORDS.
 VOCABULARY = (["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ".", ",", "!", *WORDS, *LETTERS] +
               ["##" + c for c in "a" + LETTERS] + ["this", "example", "is", "about", "text"])
 
@@ -49,7 +49,8 @@ def close(what, ours, theirs, tolerance=2e-5):
 
 
 def settings(**more):
-    # Large weights: scores of different texts are far enough apart that their order is no matter of rounding.
+    # The weights are large, so that the scores of different texts are far apart and rounding doesn't change their
+    # order.
     return transformers.BertConfig(vocab_size=len(VOCABULARY), hidden_size=48, num_hidden_layers=2, num_attention_heads=4,
                                    intermediate_size=96, max_position_embeddings=40, initializer_range=0.4, **more)
 

@@ -1,5 +1,5 @@
-// Random models of every kind against a double-precision encoder in NumPy that shares no code with the runtime
-// (linformer_reference.py): every output, on every backend and instruction set.
+// Compares every output of random models of every kind, on every backend and instruction set, with a double-precision
+// encoder in NumPy that shares no code with the runtime (linformer_reference.py).
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -24,7 +24,8 @@ using namespace linformer;
 
 using Arrays = std::map<std::string, linformer_test::NpyArray>;
 
-// Of |ours - theirs| / (1 + |theirs|). Unusual models may lack norms, and sums of numbers near 100 then cancel.
+// The tolerances of |ours - theirs| / (1 + |theirs|). Unusual models may lack norms, and then sums of numbers near 100
+// cancel.
 constexpr double tolerance = 5e-5, unusual_tolerance = 1e-4;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -39,14 +40,14 @@ std::string file_of(const TemporaryFolder& folder, int index) {
   return folder.path(name);
 }
 
-// The outputs of one case on one engine, each compared with what it must be.
+// Compares each output of one case on one engine with the expected output.
 class Comparison {
  public:
   Comparison(const RandomCase& c, const Engine& engine, int threads, const Arrays& expected, double most)
       : case_(c), views_(c.views()), arrays_(expected), most_(most) {
     SessionOptions options = c.options;
     options.cpu.backend = engine.backend;
-    options.run.compute = Compute::f32;  // the file's weights are what both compute with
+    options.run.compute = Compute::f32;  // The reference also uses the file's weights unrounded.
     options.cpu.isa = engine.isa;
     options.cuda.device = engine.device;
     options.cpu.threads = threads;
@@ -55,7 +56,7 @@ class Comparison {
     session_ = std::make_unique<Session>(std::move(session.value()));
   }
 
-  // The largest scaled difference.
+  // Computes all outputs, and returns the largest scaled difference.
   double worst() {
     std::vector<Output> outputs;
     for (int layer = -1; layer <= static_cast<int>(case_.encoder().layers.size()); ++layer) {
@@ -113,12 +114,12 @@ class Comparison {
   const Arrays& arrays_;
   std::unique_ptr<Session> session_;
   std::map<std::string, std::vector<float>> results_;
-  const double most_;  // the tolerance
+  const double most_;  // The tolerance.
   double worst_ = 0;
 };
 
-// Whether single precision can be within the tolerance. Numbers that grow from layer to layer leave it: where sums of
-// numbers near 1e3 cancel, what is left of them has an error near 1e-4.
+// Returns whether single precision can be within the tolerance. Numbers that grow from layer to layer exceed it: if
+// sums of numbers near 1e3 cancel, the rest has an error near 1e-4.
 bool is_moderate(const Arrays& expected) {
   for (const auto& [name, array] : expected) {
     for (const double value : array.values<double>()) {
@@ -130,7 +131,7 @@ bool is_moderate(const Arrays& expected) {
 
 struct Row {
   int models = 0;
-  std::map<std::string, double> worst;  // by engine
+  std::map<std::string, double> worst;  // The key is the engine.
 };
 
 void print(const std::map<std::string, Row>& table, const std::vector<std::string>& engines) {
@@ -147,7 +148,7 @@ void print(const std::map<std::string, Row>& table, const std::vector<std::strin
   }
 }
 
-// The unusual ones leave out those that a session on this device refuses as unsupported.
+// Returns all cases. Unusual cases that a session on this device refuses as unsupported are left out.
 std::vector<RandomCase> random_cases(int device) {
   std::vector<RandomCase> cases;
   for (uint64_t index = 0; index < models; ++index) cases.push_back(linformer_test::random_case(index));
@@ -189,7 +190,8 @@ TEST_CASE("random models of every kind agree with double precision") {
     std::map<BackendKind, int> sets, seen;
     for (const Engine& engine : engines) ++sets[engine.backend];
     for (size_t e = 0; e < engines.size(); ++e) {
-      // The other backends' own setting up takes most of the time: each model meets one instruction set there.
+      // Creating sessions of the other backends takes most of the time, so each model uses only one instruction set
+      // there.
       const BackendKind backend = engines[e].backend;
       if (backend != BackendKind::native && seen[backend]++ % sets[backend] != index % sets[backend]) continue;
       CAPTURE(index);

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Compares sentence vectors with sentence-transformers on models that somebody trained.
+"""Compares sentence vectors of trained models with sentence-transformers.
 
     sentence_models.py BUILD_FOLDER SENTENCES MODEL_FOLDER...
 
-BUILD_FOLDER has linformer and linformer-convert, SENTENCES is a file with a text a line, and each MODEL_FOLDER is a
-model of sentence-transformers. A line for each model and type of weights is printed: the cosine of the two vectors on
-average and at the least, and the largest difference of a number. The exit code is 1 where the least cosine of f32 is
-below 0.99999, and 77 where sentence-transformers is neither in this Python nor in the one that apps/bench/peers.py
-made.
+BUILD_FOLDER has linformer and linformer-convert, SENTENCES is a file with one text per line, and each MODEL_FOLDER is a
+model of sentence-transformers. For each model and type of weights it prints the mean and the least cosine of the two
+vectors, and the largest difference of a number. The exit code is 1 if the least cosine in f32 is below 0.99999, and 77
+if sentence-transformers is neither in this Python nor in the one that apps/bench/peers.py made.
 """
 import pathlib
 import sys
@@ -17,7 +16,7 @@ from transformers_peer import SKIPPED, convert, imported, run
 
 numpy = imported(SKIPPED)[0]
 
-LEAST_COSINE = 0.99999  # of f32
+LEAST_COSINE = 0.99999  # The limit for f32.
 
 
 def main():

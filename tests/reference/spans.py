@@ -3,11 +3,11 @@
     python3 tests/reference/spans.py BUILD_FOLDER [--texts 200]
 
 Makes small random BERT, RoBERTa and XLM-RoBERTa models for token classification and for question answering, each with a
-tokenizer that is trained here, and converts them. Entities are compared with transformers' TokenClassificationPipeline,
-with every aggregation: labels, places and texts must be equal, scores within 1e-5. Answers are compared with what its
-QuestionAnsweringPipeline made of the model's outputs as long as there was one (transformers 4, align_to_words=False),
-which is written out below. Prints cases and differences; the exit code is 1 where there are any. Without torch and
-transformers it prints "skipped".
+tokenizer that this script trains, and converts them. Entities are compared with transformers'
+TokenClassificationPipeline, with every aggregation: labels, offsets and texts must be equal, and scores within 1e-5.
+Answers are compared with the QuestionAnsweringPipeline of transformers 4 (align_to_words=False), which this script
+implements, because later versions don't have it. Prints cases and differences. The exit code is 1 if there are
+differences. Without torch and transformers it prints "skipped".
 """
 
 import argparse
@@ -20,7 +20,7 @@ import tempfile
 from transformers_peer import Failure, convert, imported
 
 np, torch, transformers = imported()
-import tokenizers  # comes with transformers
+import tokenizers  # transformers depends on this package.
 
 torch.set_num_threads(1)
 TOLERANCE = 1e-5
@@ -82,7 +82,7 @@ class Library:
         return ((ctypes.c_char_p * len(texts))(*encoded), (ctypes.c_size_t * len(texts))(*map(len, encoded)))
 
     def run(self, name, kind, handle, *lists):
-        """What is found in each text, as a list of what read() takes of each."""
+        """Returns a list for each text: label, offsets, text and score of each item that was found."""
         made = []
 
         def visit(_, said):
@@ -123,7 +123,7 @@ def trained_tokenizers(folder):
     corpus = [random_text(chance, 30) for _ in range(200)]
 
     def saved(name, tokenizer, made):
-        made.model_max_length = POSITIONS if name == "Bert" else POSITIONS - 2  # which the file says, too
+        made.model_max_length = POSITIONS if name == "Bert" else POSITIONS - 2  # The model file has the same limit.
         made.save_pretrained(folder / name)
         return name, made
 
@@ -171,7 +171,7 @@ def random_model(family, head, tokenizer, folder):
 
 
 def expected_answers(model, tokenizer, question, context, most, top_k, no_answer):
-    """QuestionAnsweringPipeline of transformers 4 with align_to_words=False."""
+    """Computes answers as QuestionAnsweringPipeline of transformers 4 with align_to_words=False."""
     window = min(tokenizer.model_max_length, 384)
     encoded = tokenizer(question, context, truncation="only_second", max_length=window, stride=min(window // 2, 128),
                         return_overflowing_tokens=True, return_offsets_mapping=True)
@@ -245,7 +245,7 @@ def main():
         library = Library(given.build, folder)
         for number, (family, tokenizer) in enumerate(trained_tokenizers(folder)):
             texts = ["", " ", "."] + [random_text(chance, 12) for _ in range(given.texts)]
-            # The pipeline cuts longer ones, which this library reads by windows.
+            # Longer texts are left out: the pipeline cuts them, but this library reads them in windows.
             texts = [text for text in texts if len(tokenizer(text)["input_ids"]) <= tokenizer.model_max_length]
             source = folder / f"{number}_tags"
             model = random_model(family, "ForTokenClassification", tokenizer, source)

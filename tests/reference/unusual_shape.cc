@@ -13,7 +13,7 @@ namespace {
 
 using namespace linformer;
 
-constexpr int most_attempts = 1000;  // many times more than any shape needs
+constexpr int most_attempts = 1000;  // Many times more than any shape needs.
 
 // Gives the model a head for each number of outputs in `classes`. The kind of each head permits its number.
 void set_heads(Chance& chance, RandomModel* shape, const std::vector<uint32_t>& classes) {
@@ -64,7 +64,7 @@ void make_largest(Chance& chance, RandomModel* shape) {
       break;
     case 3:
       shape->n = chance.pick(300, 700);
-      shape->k = shape->n + chance.pick(0, 100);  // more rows than there are tokens
+      shape->k = shape->n + chance.pick(0, 100);  // More rows than the model takes tokens.
       shape->kernel = chance.one_in(2) ? shape->n : 1;
       shape->stride = chance.one_in(2) ? max_dimension : 1;
       break;
@@ -133,7 +133,7 @@ void make_named(Chance& chance, RandomModel* shape) {
   if (chance.one_in(2)) set_heads(chance, shape, {chance.pick(1, 20), chance.pick(1, 4), 2});
 }
 
-// Query heads in groups, queries and keys with norms of their own, and other kinds of norms.
+// Makes a model with groups of query heads, norms of queries and keys, and other kinds of norms.
 void make_grouped(Chance& chance, RandomModel* shape) {
   shape->kv_heads = chance.pick(1, 4);
   shape->heads = shape->kv_heads * chance.pick(1, 4);
@@ -145,7 +145,7 @@ void make_grouped(Chance& chance, RandomModel* shape) {
   shape->outer_norm = chance.one_in(2);
 }
 
-// A window beside compressed keys.
+// Makes a model with a window beside compressed keys.
 void make_beside(Chance& chance, RandomModel* shape) {
   shape->kinds = {ProjectionKind::linear};
   if (chance.one_in(4)) shape->kinds.push_back(ProjectionKind::none);
@@ -210,7 +210,7 @@ const char* name_of(Unusual kind) {
   return names[static_cast<size_t>(kind)];
 }
 
-// The format decides which options may be combined, so a shape that it refuses is drawn again.
+// The file format restricts which options may be combined. If it refuses a shape, another one is chosen.
 RandomModel unusual_shape(uint64_t index) {
   Chance chance(~index);
   for (int attempt = 0; attempt < most_attempts; ++attempt) {

@@ -1,5 +1,5 @@
-// Shapes of models that the format permits but no dialect produces: with empty lists, with one of everything, very
-// small or very large ones, and combinations.
+// Shapes of models that the format permits but no dialect produces: shapes with empty lists, with one of everything,
+// very small or very large ones, and combinations.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,13 @@
 
 namespace linformer_test {
 
-// In what way a shape is unusual. It is chosen by `index` modulo `unusual_kinds`.
+// The way in which a shape is unusual. It is chosen by `index` modulo `unusual_kinds`.
 enum class Unusual { smallest, largest, empty, shared, mixed, named, grouped, beside, combined };
 inline constexpr uint64_t unusual_kinds = 9;
 const char* name_of(Unusual kind);
 
-// Depends on `index` alone. Model::load accepts every such model, but a session may refuse it as unsupported.
+// Returns a shape that depends only on `index`. Model::load accepts every model of these shapes, but a session may
+// refuse it as unsupported.
 RandomModel unusual_shape(uint64_t index);
 
 }  // namespace linformer_test

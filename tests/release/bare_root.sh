@@ -1,10 +1,10 @@
 #!/bin/bash
-# Installs a release in a bare Debian 12 as people do, types the three ways of the README there, removes it and looks for
-# files that were left: once with the Debian package, once with the archive and install.sh. As root, by hand.
+# Installs a release in a bare Debian 12, runs the three ways of the README there, removes it and looks for files that
+# were left: first with the Debian package, then with the archive and install.sh. It is started by hand, as root.
 #   bash tests/release/bare_root.sh FOLDER MODEL SYSTEM
-# FOLDER is what apps/release/release.sh made, MODEL a folder with all-MiniLM-L6-v2, which the README downloads. SYSTEM
-# is a folder for the Debian system, which must not exist. MIRROR is where Debian's packages come from. The third way
-# needs PyTorch: Debian's python3-torch is installed, and the Python package tokenizers.
+# FOLDER is the output of apps/release/release.sh, and MODEL a folder with all-MiniLM-L6-v2, which the README downloads.
+# SYSTEM is a folder for the Debian system; it must not exist. MIRROR is the address of Debian's packages. The third way
+# needs PyTorch, so Debian's python3-torch and the Python package tokenizers are installed.
 set -euo pipefail
 if [ $# -ne 3 ] || [ -e "$3" ]; then
   sed -n '2,8s/^# //p' "${BASH_SOURCE[0]}" >&2
@@ -14,7 +14,7 @@ release=$(realpath "$1") model=$(realpath "$2") system=$(realpath -m "$3")
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 debootstrap --variant=minbase bookworm "$system" ${MIRROR:+"$MIRROR"} >/dev/null
-# Packages and certificates as this machine has them.
+# The system uses the package sources and certificates of this machine.
 rm -rf "$system/etc/apt"
 cp -r /etc/apt "$system/etc/apt"
 for file in /etc/resolv.conf /etc/hosts /etc/pip.conf /etc/ssl/certs /usr/local/share/ca-certificates; do

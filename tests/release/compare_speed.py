@@ -3,8 +3,8 @@
 
     python3 tests/release/compare_speed.py build/release/apps/cli/linformer OTHER [--rounds 5]
 
-Each round measures every case once with each program, in random order. A ratio is OTHER's least time by the first one's:
-on a shared machine the least times vary less than the medians do.
+Each round measures every case once with each program, in random order. A ratio is OTHER's least time divided by the
+first program's, because on a shared machine the least times vary less than the medians.
 """
 import argparse
 import json
@@ -24,7 +24,7 @@ def call(*command):
 
 
 def measure(program, model, tokens, threads):
-    """The least time of a call and the median, in milliseconds."""
+    """Returns the least time of a call and the median, in milliseconds."""
     case = {"access": 0, "backend": 0, "batch": 1, "isa": 0, "compute": 0, "attention_compute": 0, "device": -1,
             "threads": threads, "tokens": tokens, "seconds": 0.7, "warm_ups": 1, "least_calls": 3, "profile": False}
     found = json.loads(call(program, "bench", "--case", json.dumps(case), model))

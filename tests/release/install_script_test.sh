@@ -1,5 +1,6 @@
 #!/bin/sh
-# Runs apps/release/install.sh on archives made here: it installs, replaces and removes, and refuses what is damaged.
+# Runs apps/release/install.sh on archives that this script makes. It must install, replace and remove them, and refuse
+# damaged ones.
 #   sh install_script_test.sh INSTALL_SH
 set -eu
 script=$1
@@ -11,7 +12,7 @@ fail() {
   echo "failed: $1" >&2
   exit 1
 }
-# release VERSION: archives for each host that this test may run on, and their sums.
+# release VERSION: makes archives for each host on which this test may run, and their checksums.
 release() {
   rm -rf "$work/release"
   mkdir -p "$work/release"
@@ -28,7 +29,7 @@ release() {
   (cd "$work/release" && sha256sum ./*.tar.gz | sed 's,\./,,' >SHA256SUMS)
 }
 install() { sh "$script" --from "file://$work/release" --to "$work/to" "$@"; }
-# refuses CODE SENTENCE ARGUMENTS...: the script ends with that code and one line that has the sentence.
+# refuses CODE SENTENCE ARGUMENTS...: checks that the script ends with this code and an error that has the sentence.
 refuses() {
   code=0
   expected=$1 sentence=$2

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Prints the commands of the README's section "Three ways in" as a script, which stops at the first that fails.
+"""Prints the commands of the README's section "Three ways in" as a script that stops at the first failure.
 
-A command that downloads is printed as a comment: what it fetches must be there.
+A command that downloads something is printed as a comment, and its files must already exist.
 """
 import re
 import sys

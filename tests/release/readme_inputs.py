@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Writes the tables that the README's commands read into a folder: docs.csv, reviews.csv and new.csv.
 
-The reviews are composed verdicts (apps/sample/verdicts.py): enough to train for a minute, and no measure of quality.
+The reviews are composed verdicts (apps/sample/verdicts.py). They are enough for a minute of training, but don't measure
+quality.
 """
 import csv
 import pathlib

@@ -1,4 +1,4 @@
-// RunControl: a call that is cancelled before it begins or in its middle, and one that says how far it is.
+// Tests RunControl: calls that are cancelled before they begin or while they run, and calls that report progress.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -17,7 +17,8 @@ using namespace linformer;
 
 using Values = std::vector<float>;
 
-// Texts of a call that threads share block by block, and of one in which they take sequences of their own.
+// A model and the texts of a call. The threads share the rows of one text block by block, and with many texts each
+// thread computes whole sequences.
 struct Work {
   explicit Work(size_t count) {
     RandomModel shape;
@@ -38,7 +39,7 @@ struct Work {
     REQUIRE_MESSAGE(created.ok(), std::string(created.status().message()));
     return std::move(created.value());
   }
-  // Hidden states, scores and masked-LM logits, one after the other.
+  // Runs the texts. `values` gets hidden states, probabilities and masked-LM logits, one after another.
   Status run(Session& session, const RunControl& control, Values* values) const {
     const Output asked[] = {Output::hidden({}, 0), Output::hidden({}), Output::probabilities({}),
                             Output::masked_lm({}, positions)};
@@ -55,7 +56,8 @@ struct Work {
     }
     return session.run(texts, outputs, control);
   }
-  // Threads take sequences of their own: how many this one gets, if any, the system decides.
+  // Returns whether each thread takes whole sequences. The system's scheduling then decides how many sequences the
+  // calling thread computes, which may be none.
   bool is_shared_by_chance(int threads) const { return threads > 1 && texts.size() > 1; }
   Values right_answers() const {
     Session plain = session(1);
@@ -99,8 +101,8 @@ struct Shares {
   }
 };
 
-// Whether one of a few calls is cancelled, and all before it are right: where other threads had taken all the work
-// before this one came, there was nothing left to cancel when progress was said.
+// Returns whether one of `calls` calls is cancelled, and checks that all calls before it succeed. A call isn't
+// cancelled if other threads have taken all the work before the calling thread reports progress.
 template <class Call>
 bool is_cancelled_within(int calls, Call&& call) {
   for (int i = 0; i < calls; ++i) {
@@ -129,7 +131,7 @@ TEST_CASE("a call that is cancelled before it begins computes nothing") {
   });
 }
 
-TEST_CASE("the progress callback may cancel, at any time but the last") {
+TEST_CASE("the progress callback can cancel the call at any time except the last") {
   for_all([](const Work& work, const Values& right, int threads) {
     Session session = work.session(threads);
     Shares all;
@@ -150,7 +152,7 @@ TEST_CASE("the progress callback may cancel, at any time but the last") {
           s.cancel = ++s.calls >= s.after;
         };
         const Status status = work.run(session, {&stop.cancel, progress, &stop}, &values);
-        CHECK(stop.calls == after);  // and no more are made
+        CHECK(stop.calls == after);  // The callback isn't called again.
         return status;
       }));
       REQUIRE(work.run(session, {}, &values).ok());
@@ -159,7 +161,7 @@ TEST_CASE("the progress callback may cancel, at any time but the last") {
   });
 }
 
-TEST_CASE("another thread may cancel in the middle of a call") {
+TEST_CASE("another thread can cancel a call while it runs") {
   for_all([](const Work& work, const Values& right, int threads) {
     Session session = work.session(threads);
     struct Stop {
@@ -173,7 +175,7 @@ TEST_CASE("another thread may cancel in the middle of a call") {
         stop.cancel = true;
         stop.cancel.notify_all();
       });
-      // The call is in its middle until the other thread has acted.
+      // The call waits until the other thread has cancelled it.
       const auto progress = [](void* context, double) {
         Stop& s = *static_cast<Stop*>(context);
         s.begun = true;
@@ -189,7 +191,7 @@ TEST_CASE("another thread may cancel in the middle of a call") {
   });
 }
 
-TEST_CASE("progress grows and ends at 1, on the calling thread") {
+TEST_CASE("progress grows, ends at 1 and is reported on the calling thread") {
   for_all([](const Work& work, const Values& right, int threads) {
     Session session = work.session(threads);
     for (int call = 0; call < 3; ++call) {
@@ -198,12 +200,12 @@ TEST_CASE("progress grows and ends at 1, on the calling thread") {
       REQUIRE(work.run(session, {nullptr, &Shares::add, &shares}, &values).ok());
       CHECK(values == right);
       CHECK(shares.are_in_order());
-      if (!work.is_shared_by_chance(threads)) CHECK(shares.seen.size() > 4);  // after each layer, and at the end
+      if (!work.is_shared_by_chance(threads)) CHECK(shares.seen.size() > 4);  // After each layer and at the end.
     }
   });
 }
 
-TEST_CASE("progress is on the calling thread where the work is on the caller's others") {
+TEST_CASE("progress is reported on the calling thread if the caller's threads do the work") {
   for_all([](const Work& work, const Values& right, int threads) {
     SessionOptions options;
     options.cpu.parallel = [](void*, void (*task)(void*, int), void* argument, int count) {
@@ -221,7 +223,7 @@ TEST_CASE("progress is on the calling thread where the work is on the caller's o
   });
 }
 
-TEST_CASE("a call that is refused says nothing of progress") {
+TEST_CASE("a refused call reports no progress") {
   const Work work(1);
   Session session = work.session(1);
   Values pooled(31);

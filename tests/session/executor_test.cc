@@ -1,4 +1,4 @@
-// Random models of every supported shape against the double-precision reference, on every engine.
+// Compares random models of every supported shape on every engine with the double-precision reference.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -54,7 +54,7 @@ struct Texts {
   std::vector<Tokens> spans() const { return {ids.begin(), ids.end()}; }
 };
 
-// Mixed lengths, the shortest and the longest among them, pads sprinkled in.
+// Returns texts of the shortest, the longest and a random length, in which some tokens are padding.
 Texts random_texts(std::mt19937_64& random, const RandomModel& shape) {
   Texts texts;
   for (int64_t length : {int64_t{1}, int64_t{shape.n}, static_cast<int64_t>(1 + random() % shape.n)}) {
@@ -75,7 +75,7 @@ double scaled_difference(const float* ours, const Matrix& theirs) {
   return worst;
 }
 
-// |ours - theirs| / |theirs|, of the vectors: what rounding on the way adds up to.
+// Returns |ours - theirs| / |theirs| with the Euclidean norm, for results whose intermediate values are rounded.
 double relative_difference(const float* ours, const Matrix& theirs) {
   double difference = 0, length = 1e-30;
   for (size_t i = 0; i < theirs.size(); ++i) {
@@ -85,11 +85,11 @@ double relative_difference(const float* ours, const Matrix& theirs) {
   return std::sqrt(difference / length);
 }
 
-// What every engine must give for these texts: computed once.
+// The outputs of the reference for some texts.
 struct Expected {
   std::vector<std::vector<int32_t>> kept;
   std::vector<linformer_test::ReferenceOutputs> references;
-  std::vector<MaskPosition> positions;  // each text's last token
+  std::vector<MaskPosition> positions;  // The last token of each text.
 };
 
 Expected expect(const Model& model, const Texts& texts, Padding padding) {
@@ -106,8 +106,8 @@ Expected expect(const Model& model, const Texts& texts, Padding padding) {
   return expected;
 }
 
-// What products that are rounded or quantised on the way may cost a model of this size; the reference multiplies the
-// file's weights in double precision.
+// The largest permitted difference to the reference, which multiplies the file's weights in double precision. It is
+// larger and relative if intermediate values are rounded or quantised.
 struct Bound {
   bool relative;
   double limit;
@@ -128,7 +128,8 @@ Bound bound_of(ElementType type, const Engine& engine, Compute compute) {
   return {false, 5e-5};
 }
 
-// Of what was computed with files of each type: of f32 scaled, of what is rounded on the way relative.
+// The largest difference for files of each type: the scaled difference for f32, and the relative difference for results
+// whose intermediate values are rounded.
 using WorstByType = std::map<ElementType, double>;
 void print(const WorstByType& worst) {
   std::printf("difference to double precision, worst:");
@@ -206,7 +207,7 @@ void compare(const std::shared_ptr<const Model>& model, const RandomModel& shape
 #if defined(LINFORMER_TEST_DEVICE) && !defined(__SANITIZE_ADDRESS__)
 constexpr int rounds = 400;
 #else
-constexpr int rounds = 40;  // as a simulated device under sanitizers: it is slow there, and its numbers are the same
+constexpr int rounds = 40;  // The simulated device runs more rounds, but not under a sanitizer, where it is slow.
 #endif
 
 TEST_CASE("random models agree with the double-precision reference") {
@@ -229,8 +230,8 @@ TEST_CASE("random models agree with the double-precision reference") {
   print(worst);
 }
 
-// Texts of at most one row more than the window have full attention; in longer ones more and more compressed rows take
-// part.
+// Texts of at most one row more than the window have full attention. The longer a text is, the more compressed rows
+// take part.
 TEST_CASE("a window beside compressed keys agrees with the double-precision reference at every length") {
   std::mt19937_64 random(20261201);
   const auto pick = [&](uint32_t low, uint32_t high) {
@@ -270,7 +271,7 @@ TEST_CASE("a window beside compressed keys agrees with the double-precision refe
   print(worst);
 }
 
-TEST_CASE("larger shapes: several row blocks, column chunks and panels" * doctest::test_suite("long")) {
+TEST_CASE("several row blocks, column chunks and panels agree with the reference" * doctest::test_suite("long")) {
   RandomModel shape;
   shape.seed = 5;
   shape.n = 400;
@@ -291,7 +292,7 @@ TEST_CASE("larger shapes: several row blocks, column chunks and panels" * doctes
     const std::vector<Engine> engines = linformer_test::engines();
     for (const Engine& engine : engines) {
 #if defined(__SANITIZE_ADDRESS__)
-      // Each engine with one of the types: all of them would take minutes.
+      // Each engine runs with one of the types, because all of them would take minutes.
       if (engines.size() > 1 && number++ % 4 != 0) continue;
 #endif
       compare(model, shape, engine, Compute::automatic, texts, expected, Padding::strip, 2, &worst);

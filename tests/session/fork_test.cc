@@ -1,4 +1,4 @@
-// fork() in a process that has sessions. The child has none of their threads.
+// Tests fork() in a process that has sessions. The child has none of the sessions' threads.
 #include <doctest/doctest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ using namespace linformer;
 using Values = std::vector<float>;
 
 constexpr int threads = 4;
-constexpr unsigned patience = 120;  // seconds until a child that hangs is ended by SIGALRM
+constexpr unsigned patience = 120;  // Seconds after which SIGALRM ends a child that hangs.
 
 struct Work {
   Work() {
@@ -38,7 +38,7 @@ struct Work {
     if (!created.ok()) return std::nullopt;
     return std::move(*created);
   }
-  // Empty if the run fails.
+  // Returns the hidden states, or no values if the run fails.
   Values run(Session& session) const {
     Output hidden = Output::hidden({});
     Values values(static_cast<size_t>(session.shape(hidden, texts)->floats()));
@@ -52,8 +52,8 @@ struct Work {
   std::vector<Tokens> texts;
 };
 
-// Calls `part` in a forked child and gives its result, or 128 plus the signal that ended the child. The child ends
-// without this process's exit handlers.
+// Calls `part` in a forked child and returns its result, or 128 plus the signal that ended the child. The child runs no
+// exit handlers.
 template <class Part>
 int in_child(const Part& part) {
   const pid_t child = ::fork();
@@ -67,9 +67,9 @@ int in_child(const Part& part) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-// glibc makes malloc() usable in a forked child. GCC 12's address sanitizer doesn't. If another thread of the parent
-// holds a lock of its allocator at the time of the fork, the child can wait for that lock forever. A thread takes such
-// locks while it starts, and the threads of a new session may still be starting.
+// Returns whether a forked child may call malloc(). With glibc it may. With GCC 12's address sanitizer, the child can
+// wait forever for a lock of the allocator that another thread of the parent held during the fork. Threads take these
+// locks while they start, and the threads of a new session may still be starting.
 bool malloc_works_in_a_child() {
 #if defined(__SANITIZE_ADDRESS__)
   linformer_test::skip("the address sanitizer's allocator can't be used after fork() in a process with threads");
@@ -85,14 +85,14 @@ bool same(const Values& a, const Values& b) {
 
 }  // namespace
 
-TEST_CASE("a child makes sessions of its own, and runs and frees the ones it inherited") {
+TEST_CASE("a child can create sessions, and run and free inherited ones") {
   if (!malloc_works_in_a_child()) return;
   const Work work;
   int backends = 0;
   for (const BackendKind backend : {BackendKind::native, BackendKind::onednn, BackendKind::openblas}) {
     CAPTURE(static_cast<int>(backend));
     std::optional<Session> session = work.session(backend);
-    if (!session) continue;  // not in this build
+    if (!session) continue;  // This build lacks the backend.
     ++backends;
     const Values right = work.run(*session);
     REQUIRE(!right.empty());
@@ -104,7 +104,7 @@ TEST_CASE("a child makes sessions of its own, and runs and frees the ones it inh
     CHECK(in_child([&] {
             if (!same(work.run(*session), right)) return 1;
             if (!same(work.run(*session), right)) return 2;
-            session.reset();  // must not wait for threads that the child lacks
+            session.reset();  // This must not wait for threads, which the child lacks.
             std::optional<Session> own = work.session(backend);
             return own && same(work.run(*own), right) ? 0 : 3;
           }) == 0);
@@ -114,12 +114,12 @@ TEST_CASE("a child makes sessions of its own, and runs and frees the ones it inh
             if (!own || !same(work.run(*own), right)) return 1;
             return in_child([&] { return same(work.run(*own), right) && same(work.run(*session), right) ? 0 : 2; });
           }) == 0);
-    CHECK(same(work.run(*session), right));  // the parent's session still works
+    CHECK(same(work.run(*session), right));  // The session of the parent still works.
   }
   CHECK(backends >= 1);
 }
 
-TEST_CASE("fork() during another thread's run: the child creates a session and runs an inherited one") {
+TEST_CASE("after a fork() during another thread's run, the child can create a session and run an inherited one") {
   if (!malloc_works_in_a_child()) return;
   const Work work;
   std::optional<Session> session = work.session(BackendKind::native), other = work.session(BackendKind::native);

@@ -1,4 +1,5 @@
-// The published formulas: each gives its buffer's bytes, and the README of the layer explains each.
+// Tests that each formula of a plan gives the bytes of its buffer, and that the README of runtime/program has a formula
+// that gives the same.
 #include "support/formula.h"
 
 #include <doctest/doctest.h>
@@ -21,8 +22,8 @@ namespace {
 
 using namespace linformer;
 
-// By the name of each buffer the formulas that the table of the README gives it: in its first column are names between
-// commas, in its second formulas in backticks.
+// Returns the formulas that the table of the README gives for each buffer. The first column of the table has the names
+// of buffers, separated by commas, and the second has formulas in backticks.
 std::map<std::string, std::vector<std::string>> published_formulas(const std::string& readme) {
   std::map<std::string, std::vector<std::string>> published;
   const std::string head = "| buffer | bytes |";
@@ -30,8 +31,8 @@ std::map<std::string, std::vector<std::string>> published_formulas(const std::st
   REQUIRE(table != std::string::npos);
   std::istringstream lines(readme.substr(table));
   std::string line, names, formulas;
-  std::getline(lines, line);  // the head
-  std::getline(lines, line);  // the line below it
+  std::getline(lines, line);  // The head of the table.
+  std::getline(lines, line);  // The separator below it.
   while (std::getline(lines, line) && line.starts_with("| ")) {
     std::istringstream cells(line.substr(2));
     std::getline(cells, names, '|');
@@ -54,7 +55,7 @@ std::map<std::string, std::vector<std::string>> published_formulas(const std::st
   return published;
 }
 
-TEST_CASE("every formula gives its buffer's bytes, for every kind of model and backend") {
+TEST_CASE("every formula gives the bytes of its buffer for every kind of model and backend") {
   const std::string readme = read_file(LINFORMER_ARENA_README);
   REQUIRE(!readme.empty());
   const std::map<std::string, std::vector<std::string>> published = published_formulas(readme);
@@ -105,7 +106,7 @@ TEST_CASE("every formula gives its buffer's bytes, for every kind of model and b
       }
     }
   }
-  // No buffer of the table is without use in all of them.
+  // Each buffer of the table is used by at least one model.
   for (const auto& entry : published) CHECK_MESSAGE(used.contains(entry.first), entry.first);
 }
 

@@ -1,4 +1,5 @@
-// Threads and memory of the caller's: the same bits, no thread of ours, and nothing written outside.
+// Tests sessions that use the caller's threads and the caller's arena: they compute the same bits, start no threads and
+// write nothing outside the arena.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -21,8 +22,8 @@ using Values = std::vector<float>;
 using Task = void (*)(void* argument, int index);
 
 struct Calls {
-  int count = 0;   // of parallel-fors
-  int wanted = 0;  // indices of each
+  int count = 0;   // The number of calls of the caller's parallel-for function.
+  int wanted = 0;  // The number of indices that each call should have.
   bool all_as_wanted = true;
   void add(int indices) {
     ++count;
@@ -47,7 +48,8 @@ void threaded(void* context, Task task, void* argument, int count) {
   for (std::thread& thread : threads) thread.join();
 }
 
-// Whether the process has so many threads. A joined one may be listed for a moment more.
+// Returns whether the process has this number of threads. It waits, because a joined thread may still be listed for a
+// moment.
 bool has_threads(int64_t wanted) {
   for (int look = 0; look < 500; ++look) {
     if (threads_of_process() == wanted) return true;
@@ -58,7 +60,7 @@ bool has_threads(int64_t wanted) {
 
 constexpr uint32_t n = 60;
 
-// One text alone, which all threads share, and enough that each takes some of its own.
+// A model with `count` texts. All threads share the rows of one text; with 24 texts each thread computes whole texts.
 struct Work {
   Work(const Variant& variant, size_t count) : model(linformer_test::random_model(variant.shape)) {
     for (size_t t = 0; t < count; ++t) {
@@ -100,7 +102,7 @@ bool same(const std::vector<Values>& a, const std::vector<Values>& b) {
   });
 }
 
-TEST_CASE("every kind of model: threads of the caller's give the same bits as our own, and none is started") {
+TEST_CASE("for every kind of model the caller's threads give the session's bits, and no thread is started") {
   const int64_t before = threads_of_process();
   for (const Variant& variant : linformer_test::sampled_variants(0, n)) {
     CAPTURE(variant.name);
@@ -112,7 +114,7 @@ TEST_CASE("every kind of model: threads of the caller's give the same bits as ou
         SessionOptions options = work.options;
         options.cpu.threads = 3;
         Session own = work.session(options);
-        CHECK(has_threads(before + 2));  // those would be seen
+        CHECK(has_threads(before + 2));  // Shows that has_threads() sees a session's threads.
         expected = work.run(own);
       }
       for (const auto parallel : {&one_by_one, &backwards, &threaded}) {
@@ -135,7 +137,7 @@ TEST_CASE("every kind of model: threads of the caller's give the same bits as ou
   }
 }
 
-// Memory of the caller's at a multiple of 64 plus `shift`, all NaN, between guards.
+// Memory of the caller at a multiple of 64 plus `shift` bytes. It is filled with NaN and lies between guard gaps.
 class Arena {
  public:
   Arena(uint64_t bytes, size_t shift) : memory_(bytes + shift + 2 * guard + 64, std::byte{0xff}) {
@@ -158,7 +160,7 @@ class Arena {
   std::span<std::byte> span_;
 };
 
-TEST_CASE("every kind of model: an arena of the caller's, full of NaN, gives the same bits and is not left") {
+TEST_CASE("for every kind of model a caller's arena full of NaN gives the same bits and is not exceeded") {
   for (const Variant& variant : linformer_test::sampled_variants(1, n)) {
     CAPTURE(variant.name);
     for (const int threads : {1, 2}) {
@@ -177,7 +179,7 @@ TEST_CASE("every kind of model: an arena of the caller's, full of NaN, gives the
         for (int call = 0; call < 2; ++call) CHECK(same(work.run(session), expected));
       }
       CHECK(arena.guards_are_untouched());
-      CHECK(arena.span().front() != std::byte{0xff});  // it is still ours, and was used
+      CHECK(arena.span().front() != std::byte{0xff});  // The session used the arena and didn't free it.
       Session second = work.session(options);
       CHECK(same(work.run(second), expected));
     }
@@ -198,7 +200,8 @@ TEST_CASE("an arena that is too small or at another address is refused") {
   const Arena exact(bytes, 0), moved(bytes, 4);
   CHECK(refusal(exact.span().first(bytes - 1)) ==
         "the arena given has " + std::to_string(bytes - 1) + " bytes" + needed);
-  CHECK(refusal(moved.span()) == "the arena given has " + std::to_string(bytes) + " bytes at another address" + needed);
+  CHECK(refusal(moved.span()) ==
+        "the arena given has " + std::to_string(bytes) + " bytes that aren't aligned" + needed);
   const auto untouched = [](std::byte value) { return value == std::byte{0xff}; };
   CHECK(std::all_of(exact.span().begin(), exact.span().end(), untouched));
   SessionOptions options;

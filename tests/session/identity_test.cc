@@ -1,5 +1,5 @@
-// Same text, same bits: at any thread count, alone or in any batch, whatever ran before. Native backend; what the
-// other backends give is printed.
+// Tests with the native backend that a text has the same bits at any number of threads, alone or in any batch, and
+// whatever ran before. The differences of the other backends are printed.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -65,7 +65,7 @@ std::vector<Answer> run(Session& session, const Model& model, const std::vector<
 double difference(const std::vector<float>& a, const std::vector<float>& b) {
   REQUIRE(a.size() == b.size());
   if (std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0) return 0;
-  double worst = std::numeric_limits<double>::denorm_min();  // unequal bits are never 0
+  double worst = std::numeric_limits<double>::denorm_min();  // Different bits never give 0.
   for (size_t i = 0; i < a.size(); ++i) worst = std::max(worst, static_cast<double>(std::abs(a[i] - b[i])));
   return worst;
 }
@@ -85,14 +85,14 @@ TEST_CASE("a text's bits do not depend on threads, batch or session") {
     }
     const Isa best = linformer_test::best_isa();
     for (const Engine& engine : linformer_test::engines()) {
-      if (engine.backend != BackendKind::native && engine.isa != best) continue;  // nothing is promised there
+      if (engine.backend != BackendKind::native && engine.isa != best) continue;  // The other backends promise nothing.
       const bool for_largest = linformer_test::chooses_for_largest_call(engine);
       Session alone = make_session(model, engine, 1, for_largest ? static_cast<int64_t>(texts.size()) : 1);
       std::vector<Answer> expected;
       for (const auto& text : texts) expected.push_back(run(alone, *model, {text})[0]);
       double worst = 0;
       for (int threads : {1, 2, 4}) {
-        if (engine.device >= 0 && threads != 2) continue;  // of the CPU
+        if (engine.device >= 0 && threads != 2) continue;  // The device uses no threads of the CPU.
         Session batched = make_session(model, engine, threads, static_cast<int64_t>(texts.size()));
         const std::vector<Answer> together = run(batched, *model, texts);
         std::vector<std::vector<int32_t>> reversed(texts.rbegin(), texts.rend());
@@ -117,9 +117,9 @@ TEST_CASE("a text's bits do not depend on threads, batch or session") {
   }
 }
 
-TEST_CASE("a text's bits do not depend on the rows that a thread takes at once") {
+TEST_CASE("a text's bits do not depend on the rows of a block") {
   const auto compressed = [](RandomModel&) {};
-  // Several blocks of keys, of which windows and causal rows see a part.
+  // There are several blocks of keys, and windows and causal rows attend to a part of them.
   const auto full = [](RandomModel& shape) {
     shape.kinds = {ProjectionKind::none};
     shape.n = 1200;
@@ -156,8 +156,8 @@ TEST_CASE("a text's bits do not depend on the rows that a thread takes at once")
   }
 }
 
-TEST_CASE("nothing of an earlier call is left: an arena full of NaN changes no bit") {
-  // Token 4 embeds to NaN, so a batch of it writes NaN through every buffer.
+TEST_CASE("an arena full of NaN from an earlier call changes no bit") {
+  // The embedding of token 4 is NaN, so a batch of this token fills every buffer with NaN.
   RandomModel shape = test_shape();
   shape.masked_lm = false;
   writer::ModelBuilder builder = linformer_test::random_builder(shape);
@@ -189,8 +189,8 @@ TEST_CASE("nothing of an earlier call is left: an arena full of NaN changes no b
 
 }  // namespace
 
-TEST_CASE("a NaN in a later row is the largest of its column") {
-  // The last token embeds to NaN; the first rows of a window over several blocks of keys don't see it.
+TEST_CASE("max pooling of a column with NaN in a later row is NaN") {
+  // The embedding of the last token is NaN. The first rows don't attend to it, because of the window.
   RandomModel shape;
   shape.kinds = {ProjectionKind::none};
   shape.masked_lm = false;

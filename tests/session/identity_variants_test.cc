@@ -1,5 +1,5 @@
-// Same text, same bits, for every kind of attention and layer: alone, in any batch, at any thread count, in a smaller
-// or larger session. Native backend.
+// Tests with the native backend and every kind of attention and layer that a text has the same bits alone, in any
+// batch, at any number of threads, and in a smaller or larger session.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -17,12 +17,12 @@ namespace {
 using namespace linformer;
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool best_only = true;  // the others would take minutes
+constexpr bool best_only = true;  // All instruction sets would take minutes.
 #else
 constexpr bool best_only = false;
 #endif
 
-// Every text's rows, scores and embedding, one vector for each text.
+// One vector for each text, which has its rows, scores and embedding.
 using Answers = std::vector<std::vector<float>>;
 
 class Runner {
@@ -46,13 +46,13 @@ class Runner {
     Answers answers(inputs.size());
     add(session, views, {Output::hidden({}), Output::logits({}), Output::hidden({}, 1), Output::embeddings({})},
         &answers);
-    // Of the last layer the first rows alone.
+    // This call computes only the first rows of the last layer.
     add(session, views, {Output::pooled({}, Pooling::first_token)}, &answers);
     return answers;
   }
 
  private:
-  // What one call gives for each text.
+  // Runs one call, and appends its outputs to the vector of each text.
   static void add(Session& session, const std::vector<Input>& views, const std::vector<Output>& asked,
                   Answers* answers) {
     std::vector<std::vector<float>> values(asked.size());
@@ -77,7 +77,7 @@ class Runner {
   Engine engine_;
 };
 
-// Every kind of model in f32, bf16 and int8; of those with full attention two blocks of keys, where there is time.
+// Returns every kind of model in f32, bf16 and int8. Without sanitizers, full attention has two blocks of keys.
 std::vector<Variant> variants_of_all_types() {
   std::vector<Variant> all;
   size_t types = 0;
@@ -95,7 +95,7 @@ bool same(const std::vector<float>& a, const std::vector<float>& b) {
   return std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
-TEST_CASE("every kind of model: a text's bits do not depend on threads, batch or session" *
+TEST_CASE("for every kind of model a text's bits do not depend on threads, batch or session" *
           doctest::test_suite("long")) {
   for (const Variant& variant : variants_of_all_types()) {
     const int64_t n = variant.shape.n;
@@ -114,7 +114,7 @@ TEST_CASE("every kind of model: a text's bits do not depend on threads, batch or
     backwards.assign(forwards.rbegin(), forwards.rend());
     const Isa best = linformer_test::best_isa();
     for (const Engine& engine : linformer_test::engines()) {
-      if (engine.backend != BackendKind::native) continue;  // nothing is promised there
+      if (engine.backend != BackendKind::native) continue;  // The other backends promise nothing.
       if ((best_only || variant.shape.type != ElementType::f32) && engine.isa != best) continue;
       CAPTURE(std::string(name_of(engine.isa)));
       const Runner runner(variant, model, engine);
@@ -124,7 +124,7 @@ TEST_CASE("every kind of model: a text's bits do not depend on threads, batch or
       for (const RandomInput* input : forwards) expected.push_back(runner.run(alone, {input})[0]);
       REQUIRE(std::all_of(expected[0].begin(), expected[0].end(), [](float value) { return std::isfinite(value); }));
       for (int threads : {1, 2, 4}) {
-        if (engine.device >= 0 && threads > 1) continue;  // of the CPU
+        if (engine.device >= 0 && threads > 1) continue;  // The device uses no threads of the CPU.
         CAPTURE(threads);
         Session batched = runner.session(threads, texts);
         const Answers together = runner.run(batched, forwards), turned = runner.run(batched, backwards);
@@ -133,7 +133,7 @@ TEST_CASE("every kind of model: a text's bits do not depend on threads, batch or
           CHECK(same(expected[t], together[t]));
           CHECK(same(expected[t], turned[texts - 1 - t]));
         }
-        // What the earlier, larger calls left behind changes nothing.
+        // Values that the earlier, larger calls left in the arena change nothing.
         CHECK(same(expected[small], runner.run(batched, {forwards[small]})[0]));
         if (for_largest) continue;
         Session tight = runner.session(threads, 1, lengths[small] + 1, states[small]);
@@ -143,7 +143,7 @@ TEST_CASE("every kind of model: a text's bits do not depend on threads, batch or
   }
 }
 
-// A model whose token 4 is NaN.
+// Returns a model in which the embedding of token 4 is NaN.
 std::shared_ptr<const Model> poisoned_model(const Variant& variant, writer::AlignedBytes* bytes) {
   writer::ModelBuilder builder = linformer_test::random_builder(variant.shape);
   EmbeddingDescription& embedding = builder.description.encoder.embedding;
@@ -153,7 +153,7 @@ std::shared_ptr<const Model> poisoned_model(const Variant& variant, writer::Alig
     std::vector<float> table(vocabulary * width);
     for (size_t i = 0; i < table.size(); ++i) table[i] = static_cast<float>(static_cast<int>(i * 37 % 101) - 50) / 60.f;
     std::fill_n(table.begin() + static_cast<long>(4 * width), width, NAN);
-    embedding.tokens = builder.add_floats("poisoned", {vocabulary, width}, table);  // f32: int8 holds no NaN
+    embedding.tokens = builder.add_floats("poisoned", {vocabulary, width}, table);  // f32, as int8 has no NaN.
   }
   *bytes = builder.serialize();
   auto loaded = Model::load(*bytes);
@@ -161,7 +161,7 @@ std::shared_ptr<const Model> poisoned_model(const Variant& variant, writer::Alig
   return loaded.value();
 }
 
-TEST_CASE("every kind of model: an arena full of NaN changes no bit" * doctest::test_suite("long")) {
+TEST_CASE("for every kind of model an arena full of NaN changes no bit" * doctest::test_suite("long")) {
   for (Variant variant : variants_of_all_types()) {
     CAPTURE(variant.name);
     CAPTURE(std::string(name_of(variant.shape.type)));

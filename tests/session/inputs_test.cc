@@ -1,4 +1,5 @@
-// What Session::run(std::span<const Input>) refuses, by name, and that nothing is written then.
+// Tests that Session::run(std::span<const Input>) refuses invalid inputs with an error that names the thing, and then
+// writes nothing.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -13,7 +14,7 @@ namespace {
 
 using namespace linformer;
 
-// A session, and outputs that are all 42 until a call succeeds.
+// A session, and memory for outputs that is filled with 42 before each call.
 class Refusals {
  public:
   explicit Refusals(const RandomModel& shape, Part part = Part::encoder) {
@@ -26,7 +27,8 @@ class Refusals {
     session_ = std::make_unique<Session>(std::move(created.value()));
   }
 
-  // The span that `output` has must point into `room`.
+  // Returns whether the run is refused with a message that contains `part`, and writes nothing. The span of `output`
+  // must point into `room`.
   bool says(const std::vector<Input>& inputs, const Output& output, const char* part) {
     std::fill(room.begin(), room.end(), 42.f);
     const Status status = session_->run(inputs, output);
@@ -59,7 +61,7 @@ Input text(size_t count = 5) {
   return input;
 }
 
-TEST_CASE("run refuses masks and types of another length") {
+TEST_CASE("run refuses masks and types whose length differs from the text's") {
   RandomModel shape;
   shape.token_types = 2;
   Refusals refusals(shape);
@@ -83,7 +85,7 @@ TEST_CASE("run refuses masks and types of another length") {
   CHECK(refusals.accepts({input}));
 }
 
-TEST_CASE("run refuses vectors where tokens are due, and the other way round") {
+TEST_CASE("run refuses vectors if the model takes tokens, and tokens if it takes vectors") {
   Refusals tokens({});
   Input vectors;
   vectors.vectors = std::span(floats).first(32);
@@ -94,16 +96,16 @@ TEST_CASE("run refuses vectors where tokens are due, and the other way round") {
   Refusals takes_vectors(shape);
   CHECK(takes_vectors.says({text()}, "text 0 is made of tokens, but this model takes vectors"));
   vectors.vectors = std::span(floats).first(33);
-  CHECK(takes_vectors.says({vectors}, "text 0 has 33 floats, which are no vectors of 8"));
+  CHECK(takes_vectors.says({vectors}, "text 0 has 33 floats, which is not a multiple of the width 8"));
   vectors.vectors = {};
   CHECK(takes_vectors.says({vectors}, "text 0 has no tokens"));
-  vectors.vectors = std::span(floats).first(8 * 48);  // and the prefix
+  vectors.vectors = std::span(floats).first(8 * 48);  // With the prefix there is one row too many.
   CHECK(takes_vectors.says({vectors}, "text 0 has 49 tokens"));
   vectors.vectors = std::span(floats).first(8 * 47);
   CHECK(takes_vectors.accepts({vectors}));
 }
 
-TEST_CASE("run refuses what a token before the text leaves no room for, instead of cutting it") {
+TEST_CASE("run refuses a text that is too long with the token before it, instead of cutting it") {
   RandomModel shape;
   shape.prefix_token = true;
   Refusals refusals(shape);
@@ -145,7 +147,7 @@ TEST_CASE("run refuses encoder states that are missing, unwanted, too long or cu
   CHECK(either.accepts({text()}));
 }
 
-TEST_CASE("run refuses scores that do not fit") {
+TEST_CASE("run refuses outputs of scores with a wrong size") {
   RandomModel shape;
   shape.head_classes = {3, 2};
   linformer_test::RandomHead pairs, rows;
@@ -166,7 +168,7 @@ TEST_CASE("run refuses scores that do not fit") {
   CHECK(says({text(), text()}, Output::probabilities(refusals.first(3), -1), "classification head -1"));
 }
 
-TEST_CASE("run refuses poolings and embeddings that a model does not have") {
+TEST_CASE("run refuses poolings and embeddings that the model lacks") {
   Refusals refusals({});
   CHECK(refusals.says({text()}, Output::pooled(refusals.first(32), Pooling::none), "can't have pooling number 4"));
   CHECK(refusals.says({text()}, Output::embeddings(refusals.first(32)), "doesn't say how its texts are embedded"));
@@ -178,7 +180,7 @@ TEST_CASE("run refuses poolings and embeddings that a model does not have") {
                     "the embeddings output holds 6 floats where 1 x 7 are computed"));
 }
 
-TEST_CASE("the parts of a model are asked for what they have") {
+TEST_CASE("the encoder and the decoder of a model refuse outputs that they lack") {
   SessionOptions options;
   options.run.part = Part::decoder;
   const Result<Plan> refused = plan(*linformer_test::random_model({}), options, Machine());

@@ -1,4 +1,4 @@
-// The contract of plan and Session: refusals that name the thing, and a plan that is pure and adds up.
+// Tests the contract of plan() and Session: errors that name the thing, and plans whose buffers add up.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -23,7 +23,7 @@ bool says(const Status& status, Code code, const char* part) {
   return status.code() == code && std::strstr(status.message(), part) != nullptr;
 }
 
-TEST_CASE("a plan for a device needs a build with CUDA, as a session does") {
+TEST_CASE("plan() refuses a device in a build without CUDA, as a session does") {
   const auto model = linformer_test::random_model({});
   SessionOptions options;
   options.cuda.device = 0;
@@ -57,7 +57,7 @@ TEST_CASE("plan refuses options that cannot work") {
   CHECK(refused([](auto& o) { o.cpu.threads = 100000; }, "threads is 100000"));
 }
 
-TEST_CASE("an instruction set that the environment asks for in vain is an error") {
+TEST_CASE("an unavailable or unknown instruction set in the environment is an error") {
   const auto model = linformer_test::random_model(RandomModel());
   const char* kept = std::getenv("LINFORMER_ISA");
   const std::string before = kept == nullptr ? "" : kept;
@@ -65,13 +65,13 @@ TEST_CASE("an instruction set that the environment asks for in vain is an error"
   set_environment("LINFORMER_ISA", foreign);
   const Status unavailable = Session::create(model, {}).status();
   CHECK(unavailable.code() == Code::unsupported);
-  CHECK(check_environment().ok());  // it names a set, which this machine lacks
+  CHECK(check_environment().ok());  // The set is known, although this machine lacks it.
   CHECK(std::string(unavailable.message()).find(foreign) != std::string::npos);
-  CHECK(plan(*model, {}, Machine()).ok());  // a plan asks nothing of the environment
+  CHECK(plan(*model, {}, Machine()).ok());  // A plan doesn't read the environment.
   CHECK(plan(*model, {}, Machine())->options.cpu.isa == Isa::automatic);
   SessionOptions scalar;
   scalar.cpu.isa = Isa::scalar;
-  CHECK(Session::create(model, scalar).ok());  // the option is stronger
+  CHECK(Session::create(model, scalar).ok());  // The option overrides the environment.
   set_environment("LINFORMER_ISA", "AVX2");
   const Status unknown = Session::create(model, {}).status();
   CHECK(unknown.code() == Code::invalid_argument);
@@ -85,7 +85,7 @@ TEST_CASE("an instruction set that the environment asks for in vain is an error"
   set_environment("LINFORMER_ISA", kept == nullptr ? nullptr : before.c_str());
 }
 
-TEST_CASE("the plan is a pure function whose buffers add up") {
+TEST_CASE("plan() is a pure function, and its buffers add up") {
   RandomModel shape;
   for (bool pre_norm : {false, true}) {
     shape.pre_norm = pre_norm;
@@ -107,16 +107,16 @@ TEST_CASE("the plan is a pure function whose buffers add up") {
       }
       CHECK(sum == first.total_bytes);
       if (engine.backend == BackendKind::native) {
-        // The documented formula with n = 48, k = 12, d = D = 32, heads = 4, head_dim = 8, ffn = 64, b = 3, T = 2.
-        // Short are texts of fewer than 2 k D / (D + heads k) = 9.6 rows: their panels are larger than k D here. E^T
-        // and E of each layer are 16 columns of 32 rows each.
+        // The documented formula with n = 48, k = 12, d = D = 32, heads = 4, head_dim = 8, ffn = 64, b = 3, T = 2. A
+        // text is short if it has fewer than 2 k D / (D + heads k) = 9.6 rows. The panels of short texts are larger
+        // than k D here. E^T and E of each layer have 16 columns of 32 rows each.
         const uint64_t rows = 144, block = 128, packed = 4 * 16 * 16, tables = 4 * 16 * 32;
         uint64_t scratch = 0;
         for (int i = 0; i < first.buffer_count; ++i) {
           if (std::string(first.buffers[i].name) == "scratch") scratch = first.buffers[i].bytes;
         }
         const auto up = [](uint64_t bytes) { return (bytes + 63) / 64 * 64; };
-        const auto parts = [&](uint64_t floats) { return up(2 * (4 * floats + 4032)); };  // of 2 threads
+        const auto parts = [&](uint64_t floats) { return up(2 * (4 * floats + 4032)); };  // For 2 threads.
         const uint64_t expected = up(8 * 4) + 2 * up(4 * rows) + up(rows) + up(4 * tables) +
                                   (pre_norm ? 2 : 1) * (up(4 * rows * 32) + up(4 * 3 * 32)) + 4 * up(4 * 3 * packed) +
                                   parts(block * 32) + parts(block * (16 + 16)) + parts(block * 64) + scratch +
@@ -127,7 +127,7 @@ TEST_CASE("the plan is a pure function whose buffers add up") {
   }
 }
 
-TEST_CASE("the arena is the plan's size and a full batch uses it to its end") {
+TEST_CASE("the arena has the planned size, and a full batch uses all of it") {
   const auto model = linformer_test::random_model({});
   SessionOptions options;
   options.memory.max_batch = 4;
@@ -140,7 +140,7 @@ TEST_CASE("the arena is the plan's size and a full batch uses it to its end") {
   CHECK(session->used_bytes() == session->plan().total_bytes);
 }
 
-TEST_CASE("a session takes the machine's rows of a block, a plan those that it is told, and they agree") {
+TEST_CASE("a session chooses the rows of a block for the machine, and a plan with the same rows agrees with it") {
   const auto model = linformer_test::random_model({});
   SessionOptions options;
   options.memory.max_batch = 8;
@@ -154,7 +154,7 @@ TEST_CASE("a session takes the machine's rows of a block, a plan those that it i
   CHECK(plan(*model, options, Machine())->block_rows == 128);
 }
 
-TEST_CASE("run refuses what it was not planned for, and then writes nothing") {
+TEST_CASE("run refuses calls that it was not planned for, and then writes nothing") {
   const auto model = linformer_test::random_model({});
   SessionOptions options;
   options.memory.max_batch = 2;
@@ -189,12 +189,12 @@ TEST_CASE("run refuses what it was not planned for, and then writes nothing") {
   const MaskPosition beyond{0, 10}, within{0, 9};
   CHECK(says(run({good}, {Output::masked_lm(mlm, {&beyond, 1})}), Code::invalid_argument, "position 10 of text 0"));
   CHECK(says(run({good}, {Output::masked_lm(mlm, {})}), Code::invalid_argument, "need positions"));
-  CHECK(session.run(std::vector<Tokens>{good}, Output::masked_lm({}, {&within, 1})).ok());  // not computed
+  CHECK(session.run(std::vector<Tokens>{good}, Output::masked_lm({}, {&within, 1})).ok());  // It isn't computed.
   CHECK(session.run(std::vector<Tokens>{good}, Output::pooled(pooled)).ok());
   CHECK(pooled[0] != 42.f);
 }
 
-TEST_CASE("what no implementation does is refused by name") {
+TEST_CASE("a model with unsupported properties is refused with an error that names the property") {
   const auto refused = [](auto change) {
     writer::ModelBuilder builder = linformer_test::random_builder({});
     change(builder.description);
@@ -217,7 +217,7 @@ TEST_CASE("what no implementation does is refused by name") {
         }).find("layer 0 uses full attention in some of its heads only") == 0);
 }
 
-TEST_CASE("a projection with a span or exact_tokens needs a window, and keys and values must agree on them") {
+TEST_CASE("a projection with span or exact_tokens is refused without a window or if keys and values differ in them") {
   const auto loaded = [](auto change) {
     linformer_test::RandomModel shape;
     shape.order = ProjectionOrder::after_linear;
@@ -225,7 +225,7 @@ TEST_CASE("a projection with a span or exact_tokens needs a window, and keys and
     writer::ModelBuilder builder = linformer_test::random_builder(shape);
     for (LayerDescription& layer : builder.description.encoder.layers) layer.attention.window = 4;
     change(builder.description.encoder);
-    try {  // the writer checks what a session would
+    try {  // The writer makes the same checks as a session.
       builder.serialize();
     } catch (const writer::WriteError& error) {
       return std::string(error.what());
@@ -257,7 +257,7 @@ TEST_CASE("a projection with a span or exact_tokens needs a window, and keys and
         }).find("keys and values that are compressed with different exact_tokens") != std::string::npos);
 }
 
-TEST_CASE("a position bias of compressed keys needs a window") {
+TEST_CASE("a position bias of compressed keys is refused without a window") {
   const auto loaded = [](uint32_t second_window) {
     linformer_test::RandomModel shape;
     shape.order = ProjectionOrder::after_linear;
@@ -265,7 +265,7 @@ TEST_CASE("a position bias of compressed keys needs a window") {
     writer::ModelBuilder builder = linformer_test::random_builder(shape);
     builder.description.encoder.layers[0].attention.window = 4;
     builder.description.encoder.layers[1].attention.window = second_window;
-    try {  // the writer checks what a session would
+    try {  // The writer makes the same checks as a session.
       builder.serialize();
     } catch (const writer::WriteError& error) {
       return std::string(error.what());
@@ -273,16 +273,16 @@ TEST_CASE("a position bias of compressed keys needs a window") {
     return std::string();
   };
   CHECK(loaded(1) == "");
-  CHECK(loaded(0).find("layers[1].attention.position_bias goes by distances between rows, but keys are compressed and "
-                       "the layer has no window") != std::string::npos);
+  CHECK(loaded(0).find("layers[1].attention.position_bias depends on distances between rows, but keys are compressed "
+                       "and the layer has no window") != std::string::npos);
 }
 
-TEST_CASE("a reversible model has one width within its layers too") {
+TEST_CASE("a reversible model with different widths within its layers is refused") {
   linformer_test::RandomModel shape;
   shape.residual = ResidualKind::reversible;
   shape.pre_norm = true;
   shape.attention_between = 64;
-  // The writer validates as loading does.
+  // The writer makes the same checks as loading.
   CHECK_THROWS_WITH(linformer_test::random_builder(shape).serialize(), doctest::Contains("can't be reversible"));
 }
 

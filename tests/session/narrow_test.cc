@@ -1,4 +1,4 @@
-// Every kind of model in bf16 and int8, computed in the file's type, beside the same weights in f32.
+// Compares every kind of model in bf16 and int8, computed in the file's type, with the same weights computed in f32.
 #include <cstdio>
 
 #include "base/description.h"
@@ -10,7 +10,7 @@ namespace {
 
 using namespace linformer;
 
-TEST_CASE("every kind of model: what is computed in bf16 or int8 stays near what is computed in f32") {
+TEST_CASE("for every kind of model the results in bf16 and int8 are near those in f32") {
   struct Limits {
     ElementType type;
     double to_f32, between_isas;
@@ -27,7 +27,7 @@ TEST_CASE("every kind of model: what is computed in bf16 or int8 stays near what
       SessionOptions options;
       options.run.compute = linformer_test::with_bf16({BackendKind::native, linformer_test::best_isa()});
       const auto narrow = run(model, variant, options, texts);
-      // GELU and exp round differently on each instruction set, and attention is f32 where there is no bf16.
+      // Instruction sets compute GELU and exp with different rounding, and without bf16 attention is in f32.
       for (const linformer_test::Engine& engine : linformer_test::engines()) {
         if (engine.backend != BackendKind::native) continue;
         options.cpu.isa = engine.isa;

@@ -1,4 +1,4 @@
-// Lists of outputs: all of one pass, in any order, as large as shape() says.
+// Tests lists of outputs of one call: their order, and their sizes, which shape() returns.
 #include "support/outputs.h"
 
 #include <doctest/doctest.h>
@@ -20,9 +20,9 @@ using namespace linformer;
 using Values = std::vector<float>;
 
 constexpr uint32_t n = 60;
-constexpr size_t texts = 24;  // enough rows that two threads take sequences of their own
+constexpr size_t texts = 24;  // With so many rows each of two threads takes whole sequences.
 
-// A head for each row, one for two texts, two for one text: every kind of score.
+// Adds heads of every kind: one that scores each row, one that scores pairs of texts, and two that score one text.
 void add_heads(RandomModel* shape) {
   RandomHead row, pair, first, mean;
   row.pooling = Pooling::none;
@@ -41,7 +41,7 @@ void add_heads(RandomModel* shape) {
 struct Batch {
   std::vector<RandomInput> given;
   std::vector<Input> inputs;
-  std::vector<MaskPosition> starts, seconds;  // in the order of the texts
+  std::vector<MaskPosition> starts, seconds;  // In the order of the texts.
 };
 
 Batch batch_of(const Model& model, bool masks) {
@@ -58,7 +58,7 @@ Batch batch_of(const Model& model, bool masks) {
   return batch;
 }
 
-// Every output that a model has; without values.
+// Returns every output that the model has, without memory for values.
 std::vector<Output> everything(const Session& session, const Model& model, const Batch& batch) {
   std::vector<Output> asked = {Output::pooled({}), Output::embeddings({}), Output::masked_lm({}, batch.starts),
                                Output::masked_lm({}, batch.seconds)};
@@ -69,7 +69,7 @@ std::vector<Output> everything(const Session& session, const Model& model, const
   for (int head = 0; session.classes(head) > 0; ++head) {
     asked.push_back(Output::probabilities({}, head));
     asked.push_back(Output::logits({}, head));
-    asked.push_back(Output::logits({}, head));  // the same again
+    asked.push_back(Output::logits({}, head));  // The same output a second time.
   }
   std::erase_if(asked, [&](const Output& output) {
     const Result<Shape> shape = session.shape(output, batch.inputs);
@@ -88,7 +88,7 @@ bool same(const Values& a, const Values& b) {
 
 void check(const Status& status) { REQUIRE_MESSAGE(status.ok(), std::string(status.message())); }
 
-// All of `asked` from one call.
+// Computes all outputs of `asked` in one call.
 std::vector<Values> run(Session& session, std::span<const Input> inputs, std::vector<Output> asked) {
   std::vector<Values> values(asked.size());
   for (size_t i = 0; i < asked.size(); ++i) {
@@ -99,7 +99,7 @@ std::vector<Values> run(Session& session, std::span<const Input> inputs, std::ve
   return values;
 }
 
-// The same two texts by two, one output a call.
+// Computes the outputs with one output and two texts in each call.
 std::vector<Values> run_alone(Session& session, const Batch& batch, const std::vector<Output>& asked) {
   std::vector<Values> all(asked.size());
   for (size_t i = 0; i < asked.size(); ++i) {
@@ -129,7 +129,7 @@ Session session_for(const std::shared_ptr<const Model>& model, int threads, Padd
   return std::move(session.value());
 }
 
-TEST_CASE("every kind of model: outputs of one call have the bits of calls of their own, in any order and batch") {
+TEST_CASE("for every kind of model the outputs of one call have the bits of separate calls, in any order and batch") {
   int kinds = 0;
   for (Variant variant : linformer_test::sampled_variants(2, n)) {
     CAPTURE(variant.name);
@@ -165,7 +165,7 @@ TEST_CASE("every kind of model: outputs of one call have the bits of calls of th
         agrees(all);
         const size_t step = case_step(9);
         for (size_t i = static_cast<size_t>(kinds) % step; i < all.size(); i += step) agrees({all[i]});
-        // One kind of head with everything else: threads take sequences of their own.
+        // With one head and all other outputs, each thread takes whole sequences.
         for (int head = 0; session.classes(head) > 0; ++head) {
           std::vector<size_t> some;
           for (size_t i = 0; i < asked.size(); ++i) {
@@ -178,7 +178,7 @@ TEST_CASE("every kind of model: outputs of one call have the bits of calls of th
   }
 }
 
-TEST_CASE("every kind of model: run() writes what shape() says, no float more, and takes no float less") {
+TEST_CASE("for every kind of model run() writes as many floats as shape() returns, and refuses smaller outputs") {
   for (Variant variant : linformer_test::sampled_variants(0, n)) {
     CAPTURE(variant.name);
     add_heads(&variant.shape);
@@ -206,7 +206,7 @@ TEST_CASE("every kind of model: run() writes what shape() says, no float more, a
   }
 }
 
-TEST_CASE("shape() grows with texts and rows") {
+TEST_CASE("shape() returns sizes that grow with texts and rows") {
   RandomModel shape;
   add_heads(&shape);
   shape.prefix_token = true;
@@ -222,8 +222,8 @@ TEST_CASE("shape() grows with texts and rows") {
   CHECK(session.shape(Output::pooled({}), 1, -1).status().code() == Code::invalid_argument);
 }
 
-// Pooling takes 512 columns at once, and of them whole groups.
-TEST_CASE("mean and max of wide rows are those of the hidden states") {
+// Pooling processes blocks of at most 512 columns, in whole groups.
+TEST_CASE("mean and max pooling of wide rows are right") {
   RandomModel shape;
   shape.d_model = 1044;
   Session session = std::move(Session::create(linformer_test::random_model(shape), {}).value());
@@ -246,7 +246,7 @@ TEST_CASE("mean and max of wide rows are those of the hidden states") {
   }
 }
 
-// What neither shape() nor run() gives, with the same sentence; nothing is written.
+// Returns whether shape() and run() refuse the output with the same error, which contains `part`, and write nothing.
 bool both_refuse(Session& session, std::span<const Input> inputs, Output output, const char* part) {
   Values good(4096, 42.f), bad(4096, 42.f);
   output.values = bad;
@@ -260,7 +260,7 @@ bool both_refuse(Session& session, std::span<const Input> inputs, Output output,
          std::all_of(good.begin(), good.end(), untouched) && std::all_of(bad.begin(), bad.end(), untouched);
 }
 
-TEST_CASE("shape() and run() refuse alike what a model doesn't have") {
+TEST_CASE("shape() and run() refuse outputs that the model lacks with the same errors") {
   const std::vector<int32_t> ids = linformer_test::random_ids(1, 9, 50);
   Input text;
   text.tokens = ids;
@@ -284,7 +284,7 @@ TEST_CASE("shape() and run() refuse alike what a model doesn't have") {
   Output unknown;
   unknown.kind = static_cast<OutputKind>(6);
   CHECK(refuses(unknown, "there is no output number 6"));
-  // An output without values is not computed, but it must be one.
+  // An output without values isn't computed, but it must be valid.
   CHECK(session.run({&text, 1}, {Output::hidden({}), Output::pooled({})}).ok());
   CHECK(session.run({&text, 1}, Output::hidden({}, 3)).code() == Code::invalid_argument);
 
@@ -297,7 +297,7 @@ TEST_CASE("shape() and run() refuse alike what a model doesn't have") {
   CHECK(encoder.classes(0) == 0);
 }
 
-TEST_CASE("a call takes a list of up to Outputs::most") {
+TEST_CASE("a call takes at most Outputs::most outputs") {
   RandomModel shape;
   Session session = std::move(Session::create(linformer_test::random_model(shape), {}).value());
   const std::vector<int32_t> ids = linformer_test::random_ids(1, 9, 50);
@@ -307,16 +307,16 @@ TEST_CASE("a call takes a list of up to Outputs::most") {
   for (Values& one : values) outputs.push_back(Output::pooled(one, Pooling::mean));
   const Status refused = session.run({&text, 1}, outputs);
   CHECK(refused.code() == Code::too_long);
-  CHECK(std::string(refused.message()) == "4097 outputs: ask for at most 4096 in a call");
+  CHECK(std::string(refused.message()) == "a call has 4097 outputs: ask for at most 4096");
   CHECK(values[0][0] == 42.f);
   outputs.pop_back();
   check(session.run({&text, 1}, outputs));
   CHECK(values[0][0] != 42.f);
   for (size_t i = 1; i < Outputs::most; ++i) REQUIRE(values[i] == values[0]);
-  CHECK(session.run({&text, 1}, {}).ok());  // no output at all
+  CHECK(session.run({&text, 1}, {}).ok());  // A call may have no outputs.
 }
 
-TEST_CASE("classes() of heads, and of none") {
+TEST_CASE("classes() is the number of classes of a head, and 0 for an unknown head") {
   RandomModel shape;
   add_heads(&shape);
   const Session session = std::move(Session::create(linformer_test::random_model(shape), {}).value());
@@ -335,7 +335,7 @@ Rows rows_of(const Session& session, const Input& input, int64_t rows) {
   return found;
 }
 
-TEST_CASE("row_tokens() names the token of each output row") {
+TEST_CASE("row_tokens() returns the token of each output row") {
   const std::vector<int32_t> ids = {5, 1, 7, 8, 1, 9};
   const std::vector<uint8_t> mask = {1, 1, 0, 1, 1, 1};
   Input text, masked;
@@ -356,7 +356,7 @@ TEST_CASE("row_tokens() names the token of each output row") {
     CHECK(rows_of(stripped, masked, rows) == expected({0, 3, 5}));
     CHECK(rows_of(kept, text, rows) == expected({0, 1, 2, 3, 4, 5}));
     CHECK(rows_of(kept, masked, rows) == expected({0, 1, 2, 3, 4, 5}));
-    // The rows of no token are the zero rows of run(), but for the prefix.
+    // Except for the prefix, the rows without a token are those that run() fills with zeros.
     Values hidden = linformer_test::room_for(stripped, std::span(&masked, 1), Output::hidden({}));
     check(stripped.run({&masked, 1}, Output::hidden(hidden)));
     const Rows tokens = rows_of(stripped, masked, rows);

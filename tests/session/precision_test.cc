@@ -1,4 +1,5 @@
-// The types that a session computes in, by its options, the file and the processor, and what the plan says about them.
+// Tests in which types a session computes, depending on its options, the file and the processor, and how the plan
+// explains them.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -21,7 +22,7 @@ struct Row {
   ElementType weights;
   Compute compute;
   AttentionCompute attention;
-  bool faster;  // bf16 is faster than f32 on the machine
+  bool faster;  // Whether bf16 is faster than f32 on the machine.
   ElementType expected, expected_attention;
   const char* sentence;
 };
@@ -77,7 +78,7 @@ const Row rows[] = {
      "ask for it)."},
 };
 
-TEST_CASE("the types of a computation follow from the file, the options and the processor, and a sentence says why") {
+TEST_CASE("the types of a computation follow from the file, the options and the processor, and are explained") {
   for (const Row& row : rows) {
     RandomModel shape;
     shape.type = row.weights;
@@ -111,7 +112,7 @@ TEST_CASE("the types of a computation follow from the file, the options and the 
   }
 }
 
-TEST_CASE("every sentence about precision fits its buffer, and unknown option values are refused") {
+TEST_CASE("the longest explanation of the precision fits its buffer, and unknown option values are refused") {
   RandomModel shape;
   shape.type = int8;
   const auto model = linformer_test::random_model(shape);
@@ -137,7 +138,7 @@ TEST_CASE("every sentence about precision fits its buffer, and unknown option va
   CHECK(lower_model(model->description(), device, machine).status().code() == Code::invalid_argument);
 }
 
-TEST_CASE("plan() gives the plan of a session, and is refused if the machine lacks the kernels") {
+TEST_CASE("plan() equals the plan of a session, and is refused if the machine lacks the kernels") {
   for (const ElementType type : {f32, bf16, f16, int8}) {
     RandomModel shape;
     shape.type = type;
@@ -174,7 +175,7 @@ TEST_CASE("plan() gives the plan of a session, and is refused if the machine lac
           CHECK(planned->options.run.compute == plan.options.run.compute);
           CHECK(planned->options.cpu.isa == plan.options.cpu.isa);
           CHECK(planned->options.cpu.block_rows == plan.options.cpu.block_rows);
-          // plan() with the options that the session chose gives the same plan on every machine.
+          // With the options that the session chose, plan() gives the same plan on every machine.
           const Result<Plan> again = linformer::plan(*model, plan.options, linformer::Machine());
           REQUIRE(again.ok());
           CHECK(again->total_bytes == plan.total_bytes);
@@ -186,7 +187,7 @@ TEST_CASE("plan() gives the plan of a session, and is refused if the machine lac
   }
 }
 
-TEST_CASE("every kind of model: automatic gives the bits of the type that it chooses, and each choice stays near f32") {
+TEST_CASE("for every kind of model the automatic type gives the bits of the chosen type, and every type is near f32") {
   size_t types = 0;
   for (const ElementType type : {f32, bf16, int8}) {
     for (Variant variant : linformer_test::sampled_variants(types++, 45)) {
@@ -206,7 +207,7 @@ TEST_CASE("every kind of model: automatic gives the bits of the type that it cho
         const auto forced = run(model, variant, options, texts);
         for (size_t i = 0; i < chosen.all().size(); ++i) CHECK(*chosen.all()[i] == *forced.all()[i]);
         if (kernels.gemm_bf16 == nullptr) continue;
-        // Each choice for weights and for attention gives numbers near those of f32.
+        // Each choice of the types of weights and attention gives results near those in f32.
         options.run.compute = Compute::f32;
         const auto wide = run(model, variant, options, texts);
         for (const Compute compute : {Compute::bf16, Compute::no_bf16, Compute::f32}) {

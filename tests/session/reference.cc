@@ -52,7 +52,7 @@ double activate(Activation activation, double x) {
 
 class Encoder {
  public:
-  // `ids` are needed by attention with exact tokens alone.
+  // Only attention with exact tokens needs `ids`.
   explicit Encoder(const Model& model, std::span<const int32_t> ids = {})
       : model_(model), ids_(ids), d_(model.description().encoder.d_model) {}
 
@@ -111,7 +111,7 @@ class Encoder {
     return x;
   }
 
-  // [k, D]: one side of attention, compressed.
+  // Returns the compressed keys or values, [k, D].
   Matrix compressed(const Projection& p, const Linear& l, const Matrix& z) const {
     const Matrix e = reference_tensor(model_, p.weight);
     const Matrix row_bias = p.bias == absent ? Matrix(p.k, 0.0) : reference_tensor(model_, p.bias);
@@ -139,15 +139,16 @@ class Encoder {
     return c;
   }
 
-  // Whether compressed row j takes part in a text of n rows.
+  // Returns whether compressed row j takes part in attention for a text of n rows.
   static bool takes_part(const Projection& p, size_t window, size_t n, size_t j) {
     if (p.span == 0) return true;
-    if (n - 1 <= window) return false;  // the first row's window has the last row
+    if (n - 1 <= window) return false;  // The window of the first row contains the last row.
     const size_t exact = p.exact_tokens.size();
-    return j < exact || (j - exact) * p.span < (p.k - exact) * n;  // where the row's positions begin
+    return j < exact || (j - exact) * p.span < (p.k - exact) * n;  // Compares the first position of the row with n.
   }
 
-  // Of a window beside compressed keys, [k + n, D]: the compressed rows, and then the text's own.
+  // Returns the keys or values of a window beside compressed keys, [k + n, D]: the compressed rows, then the text's
+  // own.
   Matrix with_own_rows(const Projection& p, const Linear& l, const Matrix& z, Matrix rows) const {
     const Matrix own = linear(l, z);
     const size_t width = own.size() / ids_.size();
@@ -174,7 +175,7 @@ class Encoder {
     }
     const size_t all = keys.size() / width;
     const Matrix bias = a.position_bias == absent ? Matrix() : reference_tensor(model_, a.position_bias);
-    // What the distance adds to the score of row t: nothing to that of a compressed row.
+    // Returns the bias that is added to the score of query t for key j. For compressed keys it is 0.
     const auto added = [&](size_t h, size_t t, size_t j) {
       const size_t most = e.max_tokens;
       return bias.empty() || j < k ? 0.0 : bias[h * (2 * most - 1) + j - k + most - 1 - t];

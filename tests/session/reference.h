@@ -1,5 +1,6 @@
-// The encoder in double precision, written from the description alone and sharing no code with the runtime's
-// executor: one text at a time, every matrix whole, the paper's order or fairseq's as the projection says.
+// A reference encoder in double precision. It reads the model's description and shares no code with the runtime's
+// executor. It computes one text at a time, with whole matrices, in the order that the projection names (the paper's or
+// fairseq's).
 #pragma once
 
 #include <cstdint>
@@ -11,20 +12,20 @@
 
 namespace linformer_test {
 
-using Matrix = std::vector<double>;  // row-major
+using Matrix = std::vector<double>;  // Row-major.
 
 struct ReferenceOutputs {
-  std::vector<Matrix> hidden;  // [layers + 1] of [n, d]: embedding, then after each layer
-  Matrix encoded;              // [n, d]: after the final norm where there is one
+  std::vector<Matrix> hidden;  // layers + 1 matrices [n, d]: the embedding, and the rows after each layer.
+  Matrix encoded;              // [n, d]; the rows after the final norm if the model has one.
 };
 
-// `ids` as the encoder sees them (pads already removed, or kept on purpose).
+// Runs the encoder. Padding that the encoder should not see must already be removed from `ids`.
 ReferenceOutputs reference_encode(const linformer::Model& model, std::span<const int32_t> ids);
-// [classes] of head `head`; from the encoded first row.
+// Returns the logits of head `head`, [classes], computed from the first encoded row.
 Matrix reference_logits(const linformer::Model& model, const Matrix& encoded, int head);
-// [vocabulary] at `row`.
+// Returns the masked-LM logits at `row`, [vocabulary].
 Matrix reference_mlm(const linformer::Model& model, const Matrix& encoded, int64_t row);
-// The values of a tensor in the checkpoint's own order, whatever its type and layout.
+// Returns the values of a tensor of any type and layout in the order of the checkpoint.
 Matrix reference_tensor(const linformer::Model& model, linformer::TensorIndex index);
 
 }  // namespace linformer_test

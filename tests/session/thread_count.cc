@@ -1,9 +1,9 @@
-// A file of its own, because windows.h defines words as macros that the tests' sources use as names.
+// This function has its own file, because windows.h defines macros with names that the tests use.
 #include "session/thread_count.h"
 
 #ifdef _WIN32
 #include <windows.h>
-// It needs windows.h.
+// This header must follow windows.h.
 #include <tlhelp32.h>
 #else
 #include <filesystem>

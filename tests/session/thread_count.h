@@ -4,7 +4,7 @@
 
 namespace linformer_test {
 
-// How many threads this process has.
+// Returns the number of threads of this process.
 int64_t threads_of_process();
 
 }  // namespace linformer_test

@@ -1,4 +1,4 @@
-// What a model of any kind answers, and how far two answers are from one another.
+// Runs a model of any kind with all outputs, and compares the outputs of two runs.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -43,8 +43,8 @@ inline Answer run(const std::shared_ptr<const linformer::Model>& model, const Va
   return answer;
 }
 
-// Random texts for the model of `variant`, one for each length. A length is a number of rows, and at most one less than
-// the model takes.
+// Returns random texts for the model of `variant`, one for each length. A length is in rows, and is reduced to at most
+// one less than the model takes.
 inline std::vector<RandomInput> random_texts(const linformer::Model& model, const Variant& variant,
                                              const std::vector<int64_t>& lengths) {
   const linformer::ModelDescription& description = model.description();
@@ -61,7 +61,7 @@ inline double difference(const std::vector<float>& a, const std::vector<float>& 
   double worst = 0, largest = 1;
   for (size_t i = 0; i < a.size(); ++i) {
     const double x = std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
-    if (!(x <= worst)) worst = x;  // NaN counts as worst
+    if (!(x <= worst)) worst = x;  // The condition is also true for NaN.
     largest = std::max(largest, static_cast<double>(std::abs(a[i])));
   }
   return worst / largest;

@@ -119,9 +119,9 @@ std::vector<Variant> variants(uint32_t n, uint32_t n_full) {
     s.layer.attention.rotary_base = 10000;
     s.layer.attention.window = 20;
     s.layer.gated = true;
-    s.ffn = 784;  // two slices in bf16 and int8
+    s.ffn = 784;  // In bf16 and int8 it has two slices.
   });
-  // What no dialect makes.
+  // The models below are valid, but no dialect produces them.
   add("one of everything", true, [](RandomModel& s) {
     s.k = s.d_model = s.heads = s.head_dim = s.ffn = s.layers = s.token_types = s.embedding_dense = 1;
     s.order = ProjectionOrder::after_linear;
@@ -154,7 +154,7 @@ std::vector<Variant> variants(uint32_t n, uint32_t n_full) {
     s.order = ProjectionOrder::after_linear;
     s.projection_bias = true;
     s.k = 21;
-    s.exact_tokens = {3, 7, 7, 12};  // token 3 stands in no text
+    s.exact_tokens = {3, 7, 7, 12};  // No text contains token 3.
     s.heads = 4;
     s.kv_heads = 2;
     s.head_dim = 12;
@@ -166,13 +166,13 @@ std::vector<Variant> variants(uint32_t n, uint32_t n_full) {
   add("window beside the compressed keys of a span, position bias", true, [](RandomModel& s) {
     s.order = ProjectionOrder::after_linear;
     s.k = 37;
-    s.span = 190;  // not a multiple of 36
+    s.span = 190;  // Not a multiple of 36.
     s.exact_tokens = {5};
     s.heads = 3;
     s.head_dim = 16;
     s.shared_key_value = true;
     s.position_bias = true;
-    s.layer.attention.window = 15;  // texts of 17 rows are the shortest in which compressed rows take part
+    s.layer.attention.window = 15;  // Compressed rows take part from 17 rows on.
   });
   return result;
 }

@@ -1,4 +1,4 @@
-// One model of every kind of attention and layer, for what must hold for all of them.
+// One model of every kind of attention and layer, for tests of properties that all of them must have.
 #pragma once
 
 #include <string>
@@ -11,15 +11,15 @@ namespace linformer_test {
 struct Variant {
   std::string name;
   RandomModel shape;
-  bool masks = false;  // its inputs have masks and pads, which are kept
+  bool masks = false;  // Whether its inputs have masks, and padding that is kept.
 };
 
-// Each takes texts of up to `n` rows and `n` encoder states and has one head that scores every row. `n_full`, where it
-// is given, takes the place of `n` where all attention is full.
+// Returns all variants. Each takes texts of up to `n` rows and `n` encoder states, and has one head that scores every
+// row. If `n_full` isn't 0, it replaces `n` in models with only full attention.
 std::vector<Variant> variants(uint32_t n, uint32_t n_full = 0);
 
-// The same; under the address sanitizer, which makes sessions many times slower, every third one, beginning with the one
-// of index `first`. Tests begin with different ones, so that each variant runs in some of them.
+// Returns all variants. Under the address sanitizer, which makes sessions many times slower, it returns every third
+// one, beginning with index `first`. Tests begin with different ones, so that each variant runs in some test.
 std::vector<Variant> sampled_variants(size_t first, uint32_t n, uint32_t n_full = 0);
 
 }  // namespace linformer_test

@@ -234,7 +234,7 @@ void check_refused(const Run& run, const std::string& path, const std::vector<st
 }
 
 // Runs the converter with these arguments: first on whole files, where it must succeed, and then with each of `files`
-// damaged in each way. `settings`: the file is one that --config names.
+// damaged in each way. `settings` says that --config names the file.
 void check_each(const Runner& runner, const std::string& arguments, const std::function<void(const Workplace&)>& write,
                 const std::vector<const char*>& files, bool settings) {
   const auto write_whole = [&] {

@@ -22,15 +22,15 @@
 namespace linformer_test {
 namespace {
 
-// `alive` and `blocks` fall below zero where a block is freed that was given before it could be counted.
+// `alive` and `blocks` fall below zero if a block is freed that was allocated before it could be counted.
 std::atomic<int64_t> alive{0}, highest{0}, blocks{0};
-std::atomic<int64_t> most_alive{INT64_MAX};  // what refuse_beyond() leaves
+std::atomic<int64_t> most_alive{INT64_MAX};  // the limit that refuse_beyond() sets
 std::atomic<bool> counting{false};
 std::atomic<int64_t> calls{0}, bytes{0};
 std::atomic<bool> refusing_requests{false}, refusing_later{false};
 std::atomic<int64_t> requests{0}, refused_request{0};
 
-// False where there is no room for it, which is then left as it was.
+// Counts a block of `size` bytes. Returns false and counts nothing if it would exceed the limit.
 bool taken(size_t size) {
   const int64_t now =
       alive.fetch_add(static_cast<int64_t>(size), std::memory_order_relaxed) + static_cast<int64_t>(size);
@@ -87,7 +87,7 @@ int64_t live_blocks() { return blocks; }
 
 #if defined(LINFORMER_SANITIZED)
 
-// As in <sanitizer/allocator_interface.h>, which GCC doesn't bring.
+// These functions are declared as in <sanitizer/allocator_interface.h>, which GCC doesn't install.
 extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void*, size_t),
                                                          void (*on_free)(const volatile void*));
 extern "C" size_t __sanitizer_get_allocated_size(const volatile void* memory);
@@ -103,17 +103,18 @@ void on_free(const volatile void* memory) {
   if (memory != nullptr) freed(__sanitizer_get_allocated_size(memory));
 }
 
-// The sanitizer has malloc's place.
+// The sanitizer replaces malloc, so that only its hooks can count.
 [[maybe_unused]] const int installed = __sanitizer_install_malloc_and_free_hooks(on_malloc, on_free);
 
 }  // namespace
 }  // namespace linformer_test
 
 #elif !defined(__GLIBC__)
-#error "say here how this C library's allocations are counted: a bound on nothing would always hold"
+#error "add code that counts the allocations of this C library: without it, every bound would hold"
 #else
 
-// The program's definitions replace glibc's for every library in the process; glibc keeps its own under these names.
+// The program's definitions replace glibc's functions for every library in the process. glibc keeps its own functions
+// under these names.
 extern "C" {
 void* __libc_malloc(size_t size);
 void* __libc_calloc(size_t count, size_t size);
@@ -128,7 +129,7 @@ bool counting_works() { return true; }
 
 namespace {
 
-// Whether to refuse this request.
+// Counts the request. Returns whether to refuse it.
 bool refused(size_t size) {
   if (counting.load(std::memory_order_relaxed)) {
     calls.fetch_add(1, std::memory_order_relaxed);
@@ -142,7 +143,7 @@ bool refused(size_t size) {
   return true;
 }
 
-// What glibc gave, or null after giving it back.
+// Returns the block that glibc allocated. If it exceeds the limit, frees it and returns null.
 void* granted(void* memory) {
   if (memory == nullptr || taken(malloc_usable_size(memory))) return memory;
   __libc_free(memory);
@@ -172,7 +173,7 @@ void free(void* memory) {
   if (memory != nullptr) freed(malloc_usable_size(memory));
   __libc_free(memory);
 }
-// Both blocks are there while the bytes are copied: the most that a realloc may hold.
+// Both blocks are alive while the bytes are copied, which is the most that a realloc may hold.
 void* realloc(void* memory, size_t size) {
   if (memory != nullptr && size == 0) {
     free(memory);

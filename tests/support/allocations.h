@@ -1,12 +1,13 @@
-// Counts what this program asks of the allocator, and refuses it: the malloc family is interposed (allocations.cc).
+// Counts the memory that this program requests, and can refuse requests. allocations.cc replaces malloc and similar
+// functions.
 #pragma once
 
 #include <cstdint>
 
 namespace linformer_test {
 
-// The highest number of bytes alive at once, beyond those that were when this was made: what malloc and operator new
-// gave, under a sanitizer too. For one at a time.
+// Measures the highest number of bytes alive at once, beyond those that were alive when the object was made. It counts
+// the memory of malloc and operator new, under a sanitizer too. Only one object may exist at a time.
 class AllocationPeak {
  public:
   AllocationPeak();
@@ -16,28 +17,31 @@ class AllocationPeak {
   int64_t before_;
 };
 
-// False where the allocator can't be replaced, under a sanitizer; then what follows counts and refuses nothing.
+// Returns false under a sanitizer, where the allocator can't be replaced. The functions below then count and refuse
+// nothing.
 bool counting_works();
 
 struct Allocations {
-  int64_t calls = 0;  // malloc, calloc, realloc, memalign and their kin, operator new through them, mmap; any thread
-  int64_t bytes = 0;  // as they were asked for
+  int64_t calls = 0;  // of malloc and similar functions, operator new and mmap, in any thread
+  int64_t bytes = 0;  // as they were requested
 };
 
-// From here on everything is counted, from zero.
+// Begins to count, from zero.
 void start_counting();
 Allocations stop_counting();
 
-// From here on no more than `bytes` more can be held at once: malloc and its kin answer that there is no memory.
+// Limits the memory that is alive at once to `bytes` more than now. Beyond that, malloc and similar functions return
+// that there is no memory.
 void refuse_beyond(int64_t bytes);
 void stop_refusing();
 
-// From here on request `number` (from 1) is refused, and where `and_later` every one behind it.
+// Refuses the request `number`, counted from 1 from this call on. If `and_later` is true, also refuses all requests
+// behind it.
 void refuse_request(int64_t number, bool and_later);
-// Ends that; how many requests there were.
+// Ends refuse_request(), and returns how many requests there were.
 int64_t stop_refusing_requests();
 
-// Blocks that malloc and its kin gave and that were not freed.
+// Returns the number of blocks that malloc and similar functions allocated and that were not freed.
 int64_t live_blocks();
 
 }  // namespace linformer_test

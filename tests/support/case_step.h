@@ -1,4 +1,4 @@
-// How much of a long series of cases runs.
+// Chooses how many cases of a long series run.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The backends and instruction sets that this build and machine have.
+// Lists the backends and instruction sets that this build and machine have.
 #pragma once
 
 #include <string>
@@ -19,24 +19,25 @@ struct Engine {
   int device = -1;  // CudaOptions::device
 };
 
-// The instruction set that a session takes where none is asked for.
+// Returns the instruction set that a session uses if its options name none.
 inline linformer::Isa best_isa() { return linformer::kernels_for(linformer::Isa::automatic)->isa; }
 
-// Whether an engine has kernels for bf16 that a session uses only when the options ask for it, because f32 is faster.
+// Returns whether an engine has kernels for bf16 that a session uses only if the options ask for bf16, because f32 is
+// faster.
 inline bool is_bf16_left_out(const Engine& engine) {
   if (engine.backend != linformer::BackendKind::native || engine.device >= 0) return false;
   const linformer::Kernels& kernels = *linformer::kernels_for(engine.isa);
   return kernels.gemm_bf16 != nullptr && !kernels.bf16.faster;
 }
 
-// The value of RunOptions::compute with which tests run the kernels for bf16 even on machines that are faster in
-// f32.
+// Returns the value of RunOptions::compute with which tests run the kernels for bf16 even on machines that are faster
+// in f32.
 inline linformer::Compute with_bf16(const Engine& engine) {
   const bool left_out = engine.isa != linformer::Isa::scalar && is_bf16_left_out(engine);
   return left_out ? linformer::Compute::bf16 : linformer::Compute::automatic;
 }
 
-// The options of a session that runs on an engine and computes in bf16 where it has kernels for it.
+// Returns the options of a session that runs on an engine and computes in bf16 if the engine has kernels for it.
 inline linformer::SessionOptions session_options(const Engine& engine, int threads, int64_t batch) {
   linformer::SessionOptions options;
   options.run.compute = with_bf16(engine);
@@ -48,8 +49,8 @@ inline linformer::SessionOptions session_options(const Engine& engine, int threa
   return options;
 }
 
-// Whether bits may depend on the largest call that a session takes: on a GPU, where the algorithms of products are
-// chosen for that call. A simulated device has no algorithms.
+// Returns whether bits may depend on the largest call that a session takes. They may on a GPU, where the algorithms of
+// GEMMs are chosen for that call. A simulated device has no algorithms.
 inline bool chooses_for_largest_call([[maybe_unused]] const Engine& engine) {
 #if defined(LINFORMER_CUDA_SIMULATED)
   return false;
@@ -64,7 +65,7 @@ inline std::string label_of(const Engine& engine) {
 }
 
 #if defined(LINFORMER_TEST_DEVICE)
-// The same tests on a device: a real one, or one that is simulated on the CPU (tests/cuda).
+// Returns the device on which the same tests run: a real one, or one that is simulated on the CPU (tests/cuda).
 inline std::vector<Engine> device_engines() {
   if (const auto found = linformer::cuda::multiplies_bf16(0); !found.ok()) {
     skip(found.status().message());
@@ -82,9 +83,9 @@ inline std::vector<Engine> engines() {
   std::vector<Engine> found;
   bool native_sets = true, backend_sets = true;
 #if defined(__SANITIZE_THREAD__)
-  native_sets = false;  // threads are the same whatever the kernels
+  native_sets = false;  // kernels don't change how threads are used
 #elif defined(__SANITIZE_ADDRESS__)
-  backend_sets = false;  // the kernels beside these backends are those that were beside the native one
+  backend_sets = false;  // the other kernels are the same as with the native backend
 #endif
   for (BackendKind backend : {BackendKind::native, BackendKind::onednn, BackendKind::openblas}) {
     for (Isa isa : {Isa::scalar, Isa::avx2, Isa::avx512, Isa::neon}) {

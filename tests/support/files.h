@@ -1,4 +1,4 @@
-// Whole files.
+// Reads whole files.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@
 
 namespace linformer_test {
 
-// A file's bytes; empty where there is none.
+// Returns a file's bytes, or "" if there is no such file.
 inline std::string read_file(const std::filesystem::path& path) {
   const std::ifstream file(path, std::ios::binary);
   std::ostringstream bytes;

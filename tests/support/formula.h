@@ -1,5 +1,5 @@
-// Formulas of buffers, as a plan and a README write them, by value. Tests compare their values with bytes, so that a
-// formula may be written in another way.
+// Computes formulas for the sizes of buffers, as a plan and a README write them. Tests compare the values with numbers
+// of bytes, so that a formula may be written in another way.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -13,7 +13,7 @@
 
 namespace linformer_test {
 
-// Sums and products of numbers and names, with brackets and max(a, b).
+// A formula of sums and products of numbers and names, with brackets and max(a, b).
 class Formula {
  public:
   Formula(std::string text, const std::map<std::string, uint64_t>& terms) : text_(std::move(text)), terms_(terms) {}
@@ -68,7 +68,7 @@ class Formula {
   size_t at_ = 0;
 };
 
-// A buffer's bytes by a formula: they are rounded up to 64.
+// Returns a buffer's bytes by a formula, rounded up to a multiple of 64.
 inline uint64_t bytes_by(const std::string& formula, const std::map<std::string, uint64_t>& terms) {
   return (Formula(formula, terms).value() + 63) / 64 * 64;
 }

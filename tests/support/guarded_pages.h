@@ -1,4 +1,4 @@
-// Pages of memory that are followed by one which nobody may touch.
+// Maps pages of memory that are followed by a page which can't be read or written.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ inline size_t page_bytes() {
 #endif
 }
 
-// `bytes`, a multiple of page_bytes(), and one page more that can't be read or written.
+// Maps `bytes`, a multiple of page_bytes(), and one more page that can't be read or written. Returns the first byte.
 inline char* map_guarded(size_t bytes) {
   const size_t page = page_bytes();
 #ifdef _WIN32

@@ -1,4 +1,5 @@
-// How often texts went through a model: what its first layer did in all calls of a session with a profile.
+// Returns the FLOP of a model's first layer in all calls of a session with a profile. They show how often texts were
+// run.
 #pragma once
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// Reads the uncompressed .npz files of the golden data. For trusted files: malformed ones throw.
+// Reads the uncompressed .npz files of the golden data. The files must be trusted; malformed ones throw.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct NpyArray {
     for (int64_t extent : shape) count *= extent;
     return count;
   }
-  // The values as T, which must be the stored type.
+  // Returns the values as T, which must be the stored type.
   template <class T>
   std::vector<T> values() const {
     if (bytes.size() != static_cast<size_t>(size()) * sizeof(T)) throw std::runtime_error("npy: dtype " + dtype);
@@ -60,7 +60,7 @@ inline std::string read_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-// Entry name without ".npy" -> array.
+// Returns the arrays by the names of their entries, without ".npy".
 inline std::map<std::string, NpyArray> read_npz(const std::string& path) {
   const std::string file = read_file(path);
   const auto number = [&](size_t at, size_t bytes) {

@@ -1,4 +1,4 @@
-// Memory for outputs, as large as the session says.
+// Makes memory for outputs, as large as the session says.
 #pragma once
 
 #include <cmath>
@@ -8,14 +8,14 @@
 
 namespace linformer_test {
 
-// NaN for every float of an output; none where the model doesn't have it.
+// Returns a NaN for every float of an output, or nothing if the model doesn't have the output.
 template <class Inputs>
 std::vector<float> room_for(const linformer::Session& session, const Inputs& inputs, const linformer::Output& output) {
   const linformer::Result<linformer::Shape> shape = session.shape(output, inputs);
   return std::vector<float>(shape.ok() ? static_cast<size_t>(shape->floats()) : 0, NAN);
 }
 
-// Adds `output` to `list` with memory of its own, `values`, where the model has it.
+// Adds `output` to `list` if the model has it. `values` becomes its memory.
 template <class Inputs>
 void add_output(const linformer::Session& session, const Inputs& inputs, linformer::Output output,
                 std::vector<float>* values, std::vector<linformer::Output>* list) {

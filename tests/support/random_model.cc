@@ -12,7 +12,7 @@ namespace {
 
 using namespace linformer;
 
-// Uniform in [-bound, bound] from a generator whose numbers the C++ standard fixes.
+// Random numbers from a generator whose numbers the C++ standard fixes.
 class Numbers {
  public:
   explicit Numbers(uint64_t seed) : generator_(seed) {}
@@ -28,7 +28,7 @@ class Numbers {
   std::mt19937_64 generator_;
 };
 
-// Unusual names, all of them printable UTF-8.
+// Returns an unusual name, which is printable UTF-8.
 std::string odd_name(size_t index) {
   static const std::string names[] = {"a,b",      "\"quoted\"", " ",    "e\u0301 \u4e2d \U0001f600",
                                       "LABEL_1",  "0",          "-",    "=1+1",
@@ -46,7 +46,7 @@ class Maker {
   Maker(const RandomModel& shape, writer::ModelBuilder* builder)
       : shape_(shape), builder_(*builder), numbers_(shape.seed) {}
 
-  // `prefix` of every tensor's name.
+  // Adds the parts of an encoder or decoder. The names of its tensors begin with `prefix`.
   void encoder(EncoderDescription* e, const std::string& prefix, const std::vector<KeySource>& key_sources,
                uint32_t encoder_states_width) {
     prefix_ = prefix;
@@ -168,7 +168,7 @@ class Maker {
     embedding.transform_before_norm = shape_.transform_before_norm;
   }
 
-  // The width of the rows that positions are added to.
+  // Adds the input of vectors. Returns the width of the rows that positions are added to.
   uint32_t vectors(VectorInput* input, uint32_t width) {
     input->width = shape_.vector_width;
     if (shape_.vector_norms) input->norm_in = norm("patch_norm_in", shape_.vector_width);
@@ -178,7 +178,7 @@ class Maker {
     return width;
   }
 
-  // Returns the layer's output width.
+  // Adds a layer. Returns the width of its output.
   uint32_t layer(EncoderDescription* e, uint32_t index, uint32_t width, KeySource source) {
     if (index > 0 && shape_.shared_weights) {
       e->layers.push_back(e->layers[0]);

@@ -1,4 +1,4 @@
-// A Linformer of any shape with random weights, made through the converter's own writer.
+// Makes a Linformer of any shape with random weights, with the converter's own writer.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct RandomHead {
   bool norm = false, dense = true;
   linformer::HeadKind kind = linformer::HeadKind::single_label;
   linformer::Activation score_activation = linformer::Activation::none;
-  bool norm_after_dense = false;  // with both
+  bool norm_after_dense = false;  // if there are both
 };
 
 // The names of classification heads, of their labels, and of the program and the dialect that made the file.
@@ -38,16 +38,16 @@ struct RandomModel {
   uint32_t k = 12;
   uint32_t d_model = 32;
   uint32_t heads = 4;
-  uint32_t head_dim = 0;  // 0: d_model / heads
-  uint32_t ffn = 64;      // 0: layers without FFN
+  uint32_t head_dim = 0;  // if 0, d_model / heads
+  uint32_t ffn = 64;      // if 0, layers have no FFN
   uint32_t layers = 2;
   uint32_t vocabulary = 50;
   bool shared_key_value = false;  // E = F
   bool shared_layers = false;
   bool pre_norm = false;
   linformer::ProjectionOrder order = linformer::ProjectionOrder::before_linear;  // of linear projections
-  linformer::LengthScale length_scale = linformer::LengthScale::none;  // where a linear projection may have one
-  bool projection_bias = false;                                        // of convolutions too
+  linformer::LengthScale length_scale = linformer::LengthScale::none;            // if a linear projection may have one
+  bool projection_bias = false;                                                  // of convolutions too
   bool linear_bias = true;
   bool transform = false, transform_before_norm = false;
   linformer::Activation activation = linformer::Activation::gelu;
@@ -61,39 +61,39 @@ struct RandomModel {
   bool each_head = false;              // every head has projections of its own
   uint32_t span = 0;                   // of linear projections
   std::vector<uint32_t> exact_tokens;  // of linear projections that have so many rows
-  uint32_t k_step = 0;                 // each layer's, and with each_head each head's, k is smaller by this; at least 1
+  uint32_t k_step = 0;                 // how much k decreases by layer, and by head with each_head; k is at least 1
   uint32_t kernel = 4, stride = 4;     // of convolution and pooling
   bool mixed_windows = false;  // convolution, mean and max in turn over layers, heads and sides; needs each_head
   bool one_kv_head = false, value_is_key = false, causal = false;
   bool mixed_kv_heads = false;  // the second layer, the fourth, ... has one key/value head
-  uint32_t kv_heads = 0;        // a divisor of `heads`; 0: as the two above say
+  uint32_t kv_heads = 0;        // a divisor of `heads`; if 0, the two options above count
   HeadNorms head_norms = HeadNorms::none;
   linformer::RowMask row_mask = linformer::RowMask::none;
-  std::vector<linformer::KeySource> key_sources = {linformer::KeySource::own};  // of the decoder where there is one
-  uint32_t encoder_states_width = 0;  // 0: as the rows that read it; without a decoder
-  bool position_bias = false;         // of full attention, or of a window
+  std::vector<linformer::KeySource> key_sources = {linformer::KeySource::own};  // of the decoder if there is one
+  uint32_t encoder_states_width = 0;                                            // used without a decoder; if 0, d_model
+  bool position_bias = false;                                                   // of full attention, or of a window
   bool output_projection = true;
   uint32_t second_output = 0;  // width between the first and the second output projection
   linformer::Activation output_activation = linformer::Activation::none;
 
-  // Layers. Each begins as a copy of `layer`: an option without a knob of its own is set there.
+  // Layers. Each layer begins as a copy of `layer`, in which options are set that have no field of their own here.
   linformer::LayerDescription layer;
   linformer::ResidualKind residual = linformer::ResidualKind::standard;
   bool norms = true;
   linformer::NormKind norm_kind = linformer::NormKind::layer;
   bool outer_norm = false;         // of layers that can have one
-  uint32_t between = 0;            // width between layers, where it isn't d_model
-  uint32_t attention_between = 0;  // the same, of every other layer's attention
+  uint32_t between = 0;            // width between layers, if it isn't d_model
+  uint32_t attention_between = 0;  // width between attention and FFN in every other layer
 
   // Embedding and what follows the layers.
   bool pad = true;                // id 1
   bool fairseq_positions = true;  // only tokens that aren't pads are counted, pads become zero
   linformer::PositionKind position_kind = linformer::PositionKind::learned;
-  bool given_frequencies = false;  // sinusoidal
+  bool given_frequencies = false;  // the frequencies of sinusoidal positions are in the file
   uint32_t embedding_width = 0;    // with a factor up to d_model
   float embedding_scale = 1.f;
   bool embedding_norm = true;
-  bool norm_before_factor = false;  // with both
+  bool norm_before_factor = false;  // if there are both
   uint32_t token_types = 0;
   uint32_t vector_width = 0;  // vectors instead of tokens
   bool vector_linear = true, vector_norms = true, prefix = false;
@@ -101,18 +101,18 @@ struct RandomModel {
   uint32_t output_width = 0;  // the encoder's output projection
   bool zero_masked_rows = false;
 
-  std::vector<RandomHead> head_kinds = {{}};  // as lists above, by head
+  std::vector<RandomHead> head_kinds = {{}};  // as the lists above, but by head
   bool sentence_embedding = false;
   linformer::Pooling embedding_pooling = linformer::Pooling::mean;
   uint32_t embedding_dense = 0;
   bool embedding_normalize = true;
   bool sentence_norm = false;  // of the sentence embedding
 
-  bool decoder = false;  // of the same shape, but its key_sources
+  bool decoder = false;  // of the same shape except for its key_sources
 
   // The following features are permitted by the format, but no dialect produces them. ModelBuilder refuses some
   // combinations of them with the options above, and Session refuses some valid ones as unsupported.
-  bool list_values_of_keys = false;  // with value_is_key: values list the keys' projections
+  bool list_values_of_keys = false;  // if value_is_key, values list the keys' projections
   bool one_side_by_head = false;     // either keys or values have a projection for each head
   bool mixed_kinds = false;          // `kinds` alternate over heads too
   bool mixed_orders = false;         // keys and values have different orders
@@ -124,22 +124,23 @@ struct RandomModel {
   RandomNames names = RandomNames::plain;
 };
 
-// Unless told otherwise: pad id 1, positions as fairseq counts them, pads zeroed.
+// Returns a builder of the model. Unless `shape` says otherwise, the pad id is 1, positions are counted as in fairseq,
+// and the rows of pads are zero.
 linformer::writer::ModelBuilder random_builder(const RandomModel& shape);
-// The bytes live as long as the returned model.
+// Returns the loaded model, which owns its bytes.
 std::shared_ptr<const linformer::Model> random_model(const RandomModel& shape);
-// Token ids in [4, vocabulary), or in [0, vocabulary) where that is small, that depend on `seed` alone.
+// Returns token ids in [4, vocabulary), or in [0, vocabulary) if it is small. They depend only on the arguments.
 std::vector<int32_t> random_ids(uint64_t seed, int64_t count, uint32_t vocabulary);
 
-// An Input and what it points to.
+// An Input and the memory that it points to.
 struct RandomInput {
   std::vector<int32_t> tokens;
   std::vector<float> vectors, encoder_states;
   std::vector<uint8_t> types, mask, query_mask, encoder_states_mask;
   linformer::Input view() const;
 };
-// Tokens or vectors as the encoder takes, and encoder states where it reads them. With `masks` every seventh row is
-// masked (a pad among them, where there are pads), but never the first.
+// Returns tokens or vectors, as the encoder takes them, and encoder states if it reads them. With `masks`, every
+// seventh row is masked, but never the first. One of the masked rows is a pad if there are pads.
 RandomInput random_input(uint64_t seed, const linformer::EncoderDescription& encoder, int64_t rows, int64_t state_rows,
                          bool masks);
 

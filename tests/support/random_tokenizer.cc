@@ -77,7 +77,7 @@ void RandomTokenizer::add_byte_bpe() {
   for (int byte = 0; byte < 256; ++byte) add_token(std::string(1, static_cast<char>(byte)));
   uint32_t result = 256;
   for (const char* pair : {" t", "ood", "lm"}) {
-    // All bytes but the last are one token already: a single byte, or the result of the merge before.
+    // All bytes except the last are one token already: a single byte, or the result of the previous merge.
     const std::string text = pair;
     uint32_t left = static_cast<uint8_t>(text[0]);
     for (size_t i = 1; i < text.size(); ++i) {

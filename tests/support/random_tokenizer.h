@@ -19,7 +19,7 @@ class RandomTokenizer {
   RandomTokenizer(const RandomTokenizer&) = delete;
   RandomTokenizer& operator=(const RandomTokenizer&) = delete;
 
-  // The description's views are valid as long as this object lives.
+  // The description's views are valid as long as this object exists.
   const linformer::TokenizerDescription& description() const { return description_; }
 
  private:

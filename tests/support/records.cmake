@@ -1,10 +1,11 @@
-# Sizes and counts that may grow by a few per cent only, beside a recorded history: a file with a line for each time
-# that a value was recorded,
+# Compares sizes and counts that may grow by only a few per cent with a recorded history. The history is a file with a
+# line for each time that a value was recorded,
 #   DATE COMMIT ENVIRONMENT KEY VALUE REASON
-# of which the last one of a key counts. COMMIT is the one that the change was made on, ENVIRONMENT names the compiler
-# and whatever else the value depends on, and REASON is a sentence. Lines that begin with # are comments.
+# The last line of a key counts. COMMIT is the commit that the change was made on, ENVIRONMENT names the compiler and
+# everything else that the value depends on, and REASON is a sentence. Lines that begin with # are comments.
 
-# last_record(FILE KEY VARIABLE): VARIABLE_value and VARIABLE_environment, "" where there is no line of the key.
+# last_record(FILE KEY VARIABLE): sets VARIABLE_value and VARIABLE_environment to those of the last line of KEY, or to
+# "" if there is no such line.
 function(last_record file key variable)
   set(${variable}_value "" PARENT_SCOPE)
   set(${variable}_environment "" PARENT_SCOPE)
@@ -27,8 +28,9 @@ function(last_record file key variable)
   endforeach()
 endfunction()
 
-# within_record(FILE KEY ENVIRONMENT VALUE PERCENT): sets `beyond` to a sentence where VALUE is more than PERCENT above
-# the last record of KEY or there is none, else to "", and prints both. `record` is the line that would record VALUE.
+# within_record(FILE KEY ENVIRONMENT VALUE PERCENT): sets `beyond` to a sentence if VALUE is more than PERCENT above the
+# last record of KEY or if there is no record, and to "" otherwise. Sets `record` to the line that would record VALUE.
+# Prints VALUE and the last record.
 function(within_record file key environment value percent)
   last_record(${file} ${key} last)
   string(TIMESTAMP today "%Y-%m-%d" UTC)

@@ -1,4 +1,5 @@
-# Run by ctest: what records.cmake says of values within, above and without a record, and of lines that are none.
+# Run by ctest. Tests what records.cmake says about values within, above and without a record, and about malformed
+# lines.
 cmake_minimum_required(VERSION 3.22)
 include(${CMAKE_CURRENT_LIST_DIR}/records.cmake)
 file(MAKE_DIRECTORY ${WORK})

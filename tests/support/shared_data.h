@@ -1,4 +1,4 @@
-// Where tests find reference data: in the tree, or in ../shared, which is not part of the repository.
+// Finds the reference data of tests: in the tree, or in ../shared, which is not part of the repository.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,7 @@
 
 namespace linformer_test {
 
-// The path below the shared folder, or nothing, having said that the case is skipped.
+// Returns the path below the shared folder. If it doesn't exist, reports the case as skipped and returns nothing.
 inline std::optional<std::string> shared_path(const std::string& relative) {
   std::string path = std::string(LINFORMER_SHARED_DIR) + "/" + relative;
   if (std::filesystem::exists(path)) return path;
@@ -21,7 +21,7 @@ inline std::string test_data(const std::string& relative) {
   return std::string(LINFORMER_TEST_DATA_DIR) + "/" + relative;
 }
 
-// The golden cases: those in the tree, one of each family and feature.
+// Returns the folder of the golden cases in the tree, one of each family and feature.
 inline std::string golden_in_tree() { return test_data("golden"); }
 
 }  // namespace linformer_test

@@ -1,31 +1,31 @@
 #!/bin/bash
-# Builds for other compilers and other machines with warnings as errors, and runs there what can run.
-#   bash tests/targets/run.sh                       all of them
-#   bash tests/targets/run.sh clang-14 i386 ...     some
-#   JOBS=4 LINFORMER_TARGETS_COMPILE_ONLY=1 ...     only the library
-#   TESTS="kernels session" ...                     only these tests
-#   OLDER=cortex-a57 ...                            of the older processors only this one is emulated
-#   CONVERTER=build/release/apps/convert/... ...    goldens are converted by this machine's program, not by the target's
-# Installs what is missing (Debian names). Ends with a table; the exit code is 1 where a target failed.
+# Builds with other compilers and for other machines with warnings as errors, and runs the tests that can run there.
+#   bash tests/targets/run.sh                       all targets
+#   bash tests/targets/run.sh clang-14 i386 ...     some targets
+#   JOBS=4 LINFORMER_TARGETS_COMPILE_ONLY=1 ...     compiles only the library
+#   TESTS="kernels session" ...                     runs only these tests
+#   OLDER=cortex-a57 ...                            emulates only this one of the older processors
+#   CONVERTER=build/release/apps/convert/... ...    converts goldens with this machine's program, not with the target's
+# Installs missing Debian packages. Prints a table at the end. The exit code is 1 if a target failed.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 all="clang-14 clang-19 aarch64 armhf i386 wasm32"
 jobs=${JOBS:-$(nproc)}
 work=build/targets
 mkdir -p "$work"
-export NODE_PATH=/usr/share/nodejs  # Debian's modules, for a node that isn't Debian's
+export NODE_PATH=/usr/share/nodejs  # Debian's modules. Another node than Debian's needs this path.
 
 . third_party/install.sh
 linformer_ccache
 
-# utf8proc for another machine: its source is two files, and no package of a foreign architecture is needed.
+# Compiles utf8proc for another machine, so that no package of a foreign architecture is needed.
 utf8proc_archive() {  # TARGET CC AR
   local target=$1 cc=$2 ar=$3 version=2.8.0 source
   source=$work/utf8proc-$version
   if [ ! -f "$source/utf8proc.c" ]; then
     local list=$work/apt
     mkdir -p "$list/lists/partial" "$list/archives/partial"
-    # From wherever this machine gets its packages.
+    # Takes the source from the repository from which this machine gets its packages.
     local from
     from=$(apt-get indextargets --format '$(REPO_URI) $(CODENAME)' 'Created-By: Packages' | grep -m 1 ' bookworm$') || return 1
     echo "deb-src $from main" >"$list/sources.list"
@@ -39,9 +39,9 @@ utf8proc_archive() {  # TARGET CC AR
     rm -f "$work/$target/libutf8proc.a" && "$ar" rcs "$work/$target/libutf8proc.a" "$work/$target/utf8proc.o"
 }
 
-# Where a machine is emulated; clang runs all.
+# The tests that run on emulated machines. The targets of clang run all tests.
 read -ra tests <<<"${TESTS:-base base_waits kernels gemm session text format golden_fairseq golden_families}"
-# Once more with these processors, which have fewer instructions than qemu: without bf16, and without dot products.
+# Some tests run again on these emulated processors, which lack bf16, or bf16 and dot products.
 declare -A older=([aarch64]="${OLDER:-neoverse-n1 cortex-a57}")
 older_tests=
 for test in "${tests[@]}"; do
@@ -50,12 +50,12 @@ done
 if [ -z "$older_tests" ]; then older=(); fi
 table=()
 
-# How many assertions the tests of ctest's log made.
+# Prints how many assertions the tests in ctest's log checked.
 assertions() {  # BUILD_FOLDER
   sed -n 's/^\[doctest\] assertions: *\([0-9]*\) .*/\1/p' "$1/Testing/Temporary/LastTest.log" | awk '{n += $1} END {print n + 0}'
 }
 
-# build TARGET CMAKE_ARGUMENTS...: the library; then tests, where they can run.
+# build TARGET CMAKE_ARGUMENTS...: builds the library and the tests, and runs the tests if the target can run them.
 build() {
   local target=$1 log=$work/$1.log begin=$SECONDS
   shift
@@ -96,7 +96,7 @@ build() {
   table+=("$(printf '%-10s %4d s  built without warnings; %s' "$target" $((SECONDS - begin)) "$ran")")
 }
 
-# The classes of a few ids by the sample model, here and there.
+# Compares the class logits of the sample model for a few ids on this machine and in node.
 answers() {  # PROGRAM FOR NODE
   local host=$work/host ids="100 200 300 400 17 5 9 2"
   { cmake -S . -B "$host" -G Ninja -DCMAKE_BUILD_TYPE=Release -DLINFORMER_ONEDNN=OFF -DLINFORMER_OPENBLAS=OFF &&
@@ -107,10 +107,10 @@ answers() {  # PROGRAM FOR NODE
     return 1
   }
   local here there
-  # This Emscripten takes node for a browser where node has fetch().
+  # Debian's Emscripten mistakes node for a browser if node has fetch().
   # shellcheck disable=SC2086
   here=$("$host/tests/install/tiny" "$work/sample.lnfr" $ids) && there=$(node --no-experimental-fetch "$1" "$work/sample.lnfr" $ids) || return 1
-  # The scalar kernels add in another order than the host's: the last of six digits may differ.
+  # The scalar kernels add in another order than the host's kernels, so the last of six digits may differ.
   paste <(echo "$here") <(echo "$there") | awk '{d = $1 - $2; if (d < 0) d = -d; if (d > 2e-6) bad = 1} END {exit bad}' || {
     echo "node answered $there, this machine $here"
     return 1
@@ -132,7 +132,7 @@ cross() {  # TARGET CC AR
 
 failed=0
 linformer_install build test || exit 1
-# Of /usr/include only these: the rest is of this machine.
+# The targets may use only these headers of /usr/include, because the others belong to this machine.
 mkdir -p "$work/include"
 for header in flatbuffers xxhash.h xsimd; do ln -sfn "/usr/include/$header" "$work/include/$header"; done
 for target in ${*:-$all}; do

@@ -1,4 +1,5 @@
-// Control characters in every path, text, name and option value that `linformer` is given. None may reach a terminal.
+// Puts control characters into every path, text, name and option value that `linformer` is given. None may reach a
+// terminal.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -18,7 +19,7 @@ const std::vector<std::string> commands = {"classify", "embed",   "fill-mask", "
                                            "rerank",   "search",  "encode",    "perplexity", "tokenize",
                                            "inspect",  "compare", "spectrum",  "bench"};
 
-// Files whose names are hostile, in a folder of such a name.
+// Files with hostile names, in a folder with a hostile name.
 struct Files {
   Files() {
     std::filesystem::create_directory(folder.path(hostile_bytes));
@@ -56,7 +57,7 @@ Ran check(const Arguments& arguments, const std::string& input = "") {
 
 }  // namespace
 
-TEST_CASE("answers, reports and errors of records hold no control character of the input") {
+TEST_CASE("answers, reports and errors of records contain no control character of the input") {
   const Files files;
   const std::string output = files.place + ".out";
   const std::vector<Arguments> runs = {
@@ -133,7 +134,7 @@ TEST_CASE("answers, reports and errors of records hold no control character of t
   }
 }
 
-TEST_CASE("terminal_fault() finds control characters, bytes that are no UTF-8 and injected lines") {
+TEST_CASE("terminal_fault() finds control characters, bytes that aren't UTF-8 and injected lines") {
   CHECK(terminal_fault("a\tb\nc\xc3\xa9\n") == "");
   for (const char* printed : {"a\x1b[m", "a\r", "\x7f", "\xc2\x9b", "\xff", "a\nINJECTED"}) {
     CHECK(terminal_fault(printed) != "");

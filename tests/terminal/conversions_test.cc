@@ -1,5 +1,5 @@
-// Control characters in every path, name, setting and option value that `linformer-convert` is given. None may reach a
-// terminal.
+// Puts control characters into every path, name, setting and option value that `linformer-convert` is given. None may
+// reach a terminal.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -86,7 +86,7 @@ TEST_CASE("a conversion prints no control character of paths, tensor names, sett
   check({plain, "-o", files.place + "/absent/x"});
   check({hostile_bytes});
   check({"--" + hostile_bytes});
-  // The conversion of the model back to a checkpoint.
+  // The model is exported to a checkpoint.
   const std::string model = files.place + ".lnfr";
   check_printed(LINFORMER_CONVERT, {plain, "-o", model});
   REQUIRE(std::filesystem::exists(model));

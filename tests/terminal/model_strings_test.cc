@@ -1,5 +1,5 @@
-// Control characters in each string of a model file whose checksums are right. The file must be refused, or the string
-// printed without the control characters.
+// Puts control characters into each string of a model file whose checksums are right. The file must be refused, or the
+// string printed without the control characters.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -56,7 +56,7 @@ TEST_CASE("control characters in a string of a model file are refused or not pri
   tiny.builder.origin.settings = "{\"heads\": 4, \"comment\": \"for the test\"}";
   Strings strings;
   FieldsOf<ModelDescription>::visit(strings, tiny.builder.description);
-  // Strings of the origin's settings, which serve the conversion back to a checkpoint, and a token of the vocabulary.
+  // These are strings in the origin's settings, which the export to a checkpoint uses, and a token of the vocabulary.
   strings.all.insert({"for the test", "comment", " the"});
   constexpr std::string_view hostile[] = {"\x1b[31m", "\nINJECTED", "\xc2\x9b", "\x7f", "\r", "\xff"};
   size_t places = 0, refused = 0, turn = 0;

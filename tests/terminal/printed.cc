@@ -11,7 +11,7 @@
 namespace linformer_test {
 namespace {
 
-// The text in ASCII, so that doctest can print it whatever it holds.
+// Returns the text in ASCII, so that doctest can print it whatever it contains.
 std::string quoted(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
 }

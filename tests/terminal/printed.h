@@ -13,14 +13,14 @@ namespace linformer_test {
 inline const std::string hostile_text =
     "a\x1b[31mb\nINJECTED\rINJECTED\x7f\xc2\x9b"
     "31mc";
-// The same with a byte that is no UTF-8, which the name of a file may contain.
+// The same text with a byte that isn't UTF-8, which the name of a file may contain.
 inline const std::string hostile_bytes = hostile_text + "\xff";
 
-// Whether the tests try every combination, as tests/long.sh asks for, instead of each part once.
+// Returns whether the tests try every combination, as tests/long.sh asks for, instead of each part once.
 bool exhaustive();
 
-// What in `printed` a terminal would act on: a control character other than a line feed or a tab, bytes that are no
-// UTF-8, or a line that the hostile text began. Empty if there is none of these.
+// Returns what a terminal would act on in `printed`: a control character other than a line feed or a tab, bytes that
+// aren't UTF-8, or a line that the hostile text began. Returns "" if there is none of these.
 std::string terminal_fault(const std::string& printed);
 
 // Runs the program and checks both of its outputs with doctest, which shows `arguments` if a check fails.
@@ -39,7 +39,7 @@ class WorkingDirectory {
   std::filesystem::path before_ = std::filesystem::current_path();
 };
 
-// The options that `program arguments... --help-all` lists, such as "--batch".
+// Returns the options that `program arguments... --help-all` lists, such as "--batch".
 std::vector<std::string> options_of(const std::string& program, const std::vector<std::string>& arguments);
 
 }  // namespace linformer_test

@@ -1,4 +1,4 @@
-// The progress lines that programs rewrite on a terminal hold no control character of a file's name.
+// Tests that the progress lines which programs rewrite on a terminal contain no control character of a file's name.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ using Arguments = std::vector<std::string>;
 
 namespace {
 
-// The bytes that the program writes to a pseudo-terminal, which is its standard output and its standard error.
+// Returns the bytes that the program writes to a pseudo-terminal, which is its standard output and its standard error.
 std::string shown_on_terminal(const std::string& program, const Arguments& arguments) {
   const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
   REQUIRE(terminal >= 0);
@@ -69,7 +69,7 @@ std::string without_progress(const std::string& shown) {
 
 }  // namespace
 
-TEST_CASE("progress on a terminal holds no control character of a file's name") {
+TEST_CASE("progress on a terminal contains no control character of a file's name") {
   const Folder folder;
   std::filesystem::create_directory(folder.path(hostile_bytes));
   const std::string place = folder.path(hostile_bytes) + "/" + hostile_bytes, model = place + ".lnfr",
@@ -133,8 +133,8 @@ namespace {
 
 bool says(const std::string& shown, const char* pattern) { return std::regex_search(shown, std::regex(pattern)); }
 
-// What is shown of a command that reads a file of texts, which is made longer until the work takes a second. The file
-// comes first into the arguments that `command` returns.
+// Returns what is shown of a command that reads a file of texts, which is made longer until the work takes a second.
+// `command` returns the arguments with the file.
 std::string shown_of_long_work(const Folder& folder, const std::string& program,
                                const std::function<Arguments(const std::string& texts)>& command) {
   for (size_t count = 4000;; count *= 4) {
@@ -149,7 +149,7 @@ std::string shown_of_long_work(const Folder& folder, const std::string& program,
 
 }  // namespace
 
-TEST_CASE("work of a second shows its rate and the time left, from a pipe the rate alone, and with --quiet nothing") {
+TEST_CASE("work of a second shows its rate and the time left, only the rate from a pipe, and nothing with --quiet") {
   const Folder folder;
   const std::string model = folder.path("model.lnfr"), out = folder.path("out");
   write_sentiment_model({}, model);

@@ -9,7 +9,7 @@ namespace linformer_test::shown_text_test {
 
 using namespace linformer::terminal;
 
-TEST_CASE("JSON text holds no raw control character, and parses to the same text") {
+TEST_CASE("JSON text contains no raw control character, and parses to the same text") {
   std::string text = "a";
   for (int code = 0; code < 0x80; ++code) text += static_cast<char>(code);
   for (int code = 0x80; code < 0x100; ++code) {  // U+0080 to U+00FF

@@ -1,4 +1,4 @@
-// The added tokens of tokenizer.json.
+// Tests the added tokens of tokenizer.json.
 #include <doctest/doctest.h>
 
 #include "base/description.h"
@@ -12,7 +12,7 @@ using namespace linformer;
 using convert::load_tokenizer;
 using nlohmann::json;
 
-TEST_CASE("an added token that normalises to nothing is refused by its id") {
+TEST_CASE("an added token that normalises to an empty text is refused, and the error names its id") {
   TokenizerFolder folder;
   json document = read_json("wordpiece_json/tokenizer.json");
   const auto add = [&](const char* content, bool normalized) {
@@ -28,7 +28,7 @@ TEST_CASE("an added token that normalises to nothing is refused by its id") {
   CHECK(contains(status.message(), "the added token with id 302 normalises to nothing"));
   CHECK(add("\u0301", false).ok());
   CHECK(add("a\u0301", true).ok());
-  CHECK(add("", true).ok());  // tokenizers ignores a token whose content is empty
+  CHECK(add("", true).ok());  // The tokenizers library ignores a token with empty content.
 }
 
 TEST_CASE("an added token whose id differs from the one that the tokenizers library assigns is refused") {
@@ -47,10 +47,10 @@ TEST_CASE("an added token whose id differs from the one that the tokenizers libr
   CHECK(
       contains(error(json::array({token("x1", 302), token("x1", 302)})), "added_tokens[8] names \"x1\" a second time"));
   CHECK(contains(error(json::array({token("[CLS]", 4)})), "added_tokens[7] names \"[CLS]\" a second time"));
-  CHECK(error(json::array({token("", 999), token("x1", 302)})) == "no error");  // the empty token gets no id
+  CHECK(error(json::array({token("", 999), token("x1", 302)})) == "no error");  // The empty token gets no id.
 }
 
-TEST_CASE("added tokens whose texts become one, and ids that depend on the version of tokenizers, are refused") {
+TEST_CASE("added tokens that normalise to equal texts, and ids that depend on the version of tokenizers, are refused") {
   TokenizerFolder folder;
   json document = read_json("wordpiece_json/tokenizer.json");
   for (const char* content : {"\u00c9", "e"}) {
@@ -62,7 +62,7 @@ TEST_CASE("added tokens whose texts become one, and ids that depend on the versi
   const auto loaded = load_tokenizer(folder.path());
   const Status status = TokenizerFactory::create(loaded.view()).status();
   CHECK(status.code() == Code::unsupported);
-  CHECK(contains(status.message(), "are the same text once they are normalised"));
+  CHECK(contains(status.message(), "are the same text after normalisation"));
   document = read_json("wordpiece_json/tokenizer.json");
   document["model"]["vocab"]["no such word"] = 1000;
   document["added_tokens"] = json::array();

@@ -1,4 +1,4 @@
-// Byte-level BPE against reference tokenizations.
+// Compares byte-level BPE with reference tokenizations.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -67,7 +67,7 @@ TEST_CASE("byte-level BPE equals the reference on every text, in three numbering
   CHECK(count > 0);
 }
 
-TEST_CASE("byte-level BPE decodes as the reference") {
+TEST_CASE("byte-level BPE decodes as the reference does") {
   const auto path = shared_path(goldens + "bpe_decode.jsonl");
   if (!path) return;
   const LoadedTokenizer roberta(load("roberta-base"));

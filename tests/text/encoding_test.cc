@@ -1,4 +1,4 @@
-// What encode() promises beyond the ids: truncation, windows, masks, reuse, errors, threads.
+// Tests the contract of encode() besides the ids: truncation, windows, masks, reuse of an Encoding, errors and threads.
 #include <doctest/doctest.h>
 
 #include <numeric>
@@ -42,7 +42,7 @@ std::string words(int count) {
 
 }  // namespace
 
-TEST_CASE("truncation keeps what its rule says, from the head or the tail") {
+TEST_CASE("truncation keeps the tokens that its rule names, from the head or the tail") {
   std::mt19937 random(5);
   Encoding cut, whole;
   for (int round = 0; round < 400; ++round) {
@@ -81,15 +81,16 @@ TEST_CASE("truncation keeps what its rule says, from the head or the tail") {
     if (options.truncation == Truncation::only_first && room > 0) CHECK(cut_b == b);
     if (options.truncation == Truncation::only_second && room > 0) CHECK(cut_a == a);
     if (options.truncation == Truncation::longest_first && !fits) {
-      // A text is cut only down to the other one's length, but for the odd token.
+      // A text is cut only to the length of the other text, give or take one token.
       if (cut_a.size() < a.size()) CHECK(cut_a.size() + 1 >= cut_b.size());
       if (cut_b.size() < b.size()) CHECK(cut_b.size() + 1 >= cut_a.size());
     }
   }
 }
 
-TEST_CASE("of two texts that are both cut the longer one keeps the odd token") {
-  // The expected values are those of tokenizers 0.23.3, which compares whole lengths; of two equal ones the second.
+TEST_CASE("if two texts are both cut, the longer one keeps the odd token") {
+  // The expected values are those of tokenizers 0.23.3. It compares the lengths before truncation, and if they are
+  // equal, the second text keeps the odd token.
   Encoding encoding;
   EncodeOptions options;
   options.add_special_tokens = false;
@@ -106,7 +107,7 @@ TEST_CASE("of two texts that are both cut the longer one keeps the odd token") {
   }
 }
 
-TEST_CASE("windows cover a long text") {
+TEST_CASE("windows cover a long text completely") {
   Encoding whole, window;
   const std::string text = words(40) + " keeper's 1024 \u6771\u4eac";
   EncodeOptions options;
@@ -142,7 +143,7 @@ TEST_CASE("windows cover a long text") {
   }
 }
 
-TEST_CASE("without room for any text whole words stay, if asked for") {
+TEST_CASE("if there is room for no text, WholeWords::encode() keeps whole words") {
   const std::string first = "unbelievable, the of", second = "of the unbelievable";
   Encoding whole, cut;
   for (const LoadedTokenizer* loaded : {&bpe(), &wordpiece()}) {
@@ -162,7 +163,7 @@ TEST_CASE("without room for any text whole words stay, if asked for") {
           REQUIRE(kept.size() <= all.size());
           CHECK((keep == Keep::head ? std::equal(kept.begin(), kept.end(), all.begin())
                                     : std::equal(kept.rbegin(), kept.rend(), all.rbegin())));
-          // The long word stays whole where it is met first; where short ones are met it is left out.
+          // If the long word comes first, it is kept whole. If short words come first, the long word is left out.
           const bool long_word_first = (sequence == 0) == (keep == Keep::head);
           if (!long_word_first) CHECK(static_cast<int64_t>(kept.size()) <= max_length + 1);
           if (long_word_first) CHECK(kept.size() > 4);
@@ -172,7 +173,7 @@ TEST_CASE("without room for any text whole words stay, if asked for") {
   }
 }
 
-TEST_CASE("an empty text is its template, and errors name the value") {
+TEST_CASE("an empty text is encoded as its template, and errors name the invalid value") {
   Encoding encoding;
   CHECK(encoding.ids().empty());
   CHECK(encoding.total_tokens() == 0);
@@ -193,7 +194,7 @@ TEST_CASE("an empty text is its template, and errors name the value") {
     options.max_length = 3;
     options.truncation = Truncation::only_second;
     CHECK(loaded->tokenizer.encode("the the the", options, &encoding).code() == Code::invalid_argument);
-    REQUIRE(loaded->tokenizer.encode("the", {}, &encoding).ok());  // usable after an error
+    REQUIRE(loaded->tokenizer.encode("the", {}, &encoding).ok());  // The Encoding can be used after an error.
 
     TextBuffer text;
     const int32_t beyond[] = {loaded->description.bos, 70000};
@@ -206,19 +207,19 @@ TEST_CASE("an empty text is its template, and errors name the value") {
   TokenizerDescription none;
   CHECK(TokenizerFactory::create(none).status().code() == Code::unsupported);
   none.kind = TokenizerKind::unigram;
-  CHECK(TokenizerFactory::create(none).status().code() == Code::corrupt_file);  // without a vocabulary
+  CHECK(TokenizerFactory::create(none).status().code() == Code::corrupt_file);  // It has no vocabulary.
   none.kind = TokenizerKind{5};
   CHECK(TokenizerFactory::create(none).status().code() == Code::unsupported);
 }
 
-TEST_CASE("a text longer than the limit is refused unread") {
+TEST_CASE("a text above the limit is refused without being read") {
   Encoding encoding;
-  // Only its size may be looked at: one byte is behind it.
+  // encode() may look only at the size, because the view points to one byte.
   const std::string_view huge("x", max_text_bytes + 1);
   CHECK(bpe().tokenizer.encode(huge, {}, &encoding).code() == Code::too_long);
 }
 
-TEST_CASE("one tokenizer serves threads at once, and a used Encoding answers like a new one") {
+TEST_CASE("one tokenizer can be used by several threads at once, and a used Encoding works like a new one") {
   std::vector<std::string> texts;
   std::mt19937 random(9);
   for (int i = 0; i < 300; ++i) {
@@ -253,7 +254,7 @@ TEST_CASE("one tokenizer serves threads at once, and a used Encoding answers lik
   }
 }
 
-TEST_CASE("an Encoding may go from one tokenizer to another") {
+TEST_CASE("an Encoding can be used with different tokenizers") {
   Encoding shared;
   for (int i = 0; i < 4; ++i) {
     const LoadedTokenizer& loaded = i % 2 == 0 ? bpe() : wordpiece();

@@ -78,9 +78,9 @@ std::string bytes_of_hex(const std::string& hex) {
 
 linformer::EncodeOptions options_of(const json& line);
 
-// What didn't fit of the text that is cut, a lone one or the second of a pair, is what the later windows show. The
-// reference has not read the text beyond the word with which it has max_length tokens, so its last window may end
-// before ours.
+// Compares the windows of a text that is cut (a single text, or the second of a pair) with the overflowing tokens of
+// the reference. The reference stops reading at the word with which it has max_length tokens, so its last window may
+// end before ours.
 void check_overflow(const linformer::Tokenizer& tokenizer, const json& line, linformer::Encoding* encoding) {
   const linformer::EncodeOptions options = options_of(line);
   const std::string first = line["a"], second = line["b"].is_null() ? "" : line["b"].get<std::string>();
@@ -144,8 +144,8 @@ void check_truncation(const linformer::Tokenizer& tokenizer, const json& line, l
   }
   REQUIRE_MESSAGE(status.ok(), status.message());
   if (pair && options.truncation == linformer::Truncation::longest_first && ids_of(*encoding) != line["ids"]) {
-    // The references' version compares the texts' lengths up to max_length alone, so that the other text may lose the
-    // odd token. Ours is that of tokenizers 0.23, which compares all of them.
+    // The version that made the references compares the lengths of the texts only up to max_length, so the other text
+    // may lose the odd token. The runtime follows tokenizers 0.23, which compares the whole lengths.
     const auto of_first = [&] {
       return std::count(encoding->sequence_ids().begin(), encoding->sequence_ids().end(), 0);
     };

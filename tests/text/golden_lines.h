@@ -1,4 +1,4 @@
-// Reading the reference tokenizations and comparing Encodings with them.
+// Reads reference tokenizations and compares Encodings with them.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace linformer_test {
 
-// A tokenizer with the storage that it views.
+// A tokenizer and the files that its description points to.
 struct LoadedTokenizer {
   explicit LoadedTokenizer(linformer::convert::OwnedTokenizer files);
   linformer::convert::OwnedTokenizer files;
@@ -20,19 +20,19 @@ struct LoadedTokenizer {
   linformer::Tokenizer tokenizer;
 };
 
-// Calls `check` with each JSON line of the file, prints how many there were, and returns that.
+// Calls `check` with each JSON line of the file. Prints and returns the number of lines.
 int for_each_line(const std::string& path, const std::function<void(const nlohmann::json&)>& check);
 
 std::vector<std::string> token_strings(const linformer::Encoding& encoding);
 nlohmann::json offsets_of(const linformer::Encoding& encoding);
 std::vector<int32_t> ids_of(const linformer::Encoding& encoding);
 
-// ids, token strings and offsets of `expected`, and type_ids and special_tokens_mask where it has them.
+// Checks the ids, token strings and offsets of `expected`, and its type_ids and special_tokens_mask if it has them.
 void check_equal(const linformer::Encoding& encoding, const nlohmann::json& expected);
 
 std::string bytes_of_hex(const std::string& hex);
 
-// Truncation strategy and direction of `line`.
+// Returns the truncation options of `line`.
 linformer::EncodeOptions options_of(const nlohmann::json& line);
 
 // Compares one line of a truncation file.

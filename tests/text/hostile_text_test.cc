@@ -1,4 +1,4 @@
-// Texts made to hurt: bounded work (counted, not timed), no crash, sane answers.
+// Tests texts and vocabularies that are made to cause much work or a crash. The work is counted, not timed.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -78,7 +78,7 @@ TEST_CASE("byte-level BPE does at most n log n steps on one long word") {
       BpeWorkspace workspace;
       Pieces pieces;
       REQUIRE(bpe.tokenize(repeated(unit, bytes), {}, &workspace, &pieces));
-      // One look at each byte, one queue entry for it and at most two for each of at most n - 1 merges.
+      // Each byte costs one step and one queue entry, and each of at most n - 1 merges costs at most two queue entries.
       CHECK(workspace.steps <= 4 * (bytes + 8));
       if (steps_before != 0) CHECK(workspace.steps <= 2 * steps_before + 64);
       steps_before = workspace.steps;
@@ -93,7 +93,8 @@ TEST_CASE("WordPiece looks up at most max_word_characters pieces for each charac
   BertNormalizer normalizer;
   normalizer.create(description);
   REQUIRE(wordpiece.create(description, 1).ok());
-  // Words just below the limit, each different so that the cache does not help, and one word far above it.
+  // The words are just below the limit, and most differ, so that the cache doesn't help. One word is far above the
+  // limit.
   std::string text;
   for (int i = 0; text.size() < megabyte; ++i) {
     text.append(95, 't');
@@ -112,9 +113,9 @@ TEST_CASE("WordPiece looks up at most max_word_characters pieces for each charac
   CHECK(WordPiece().create(unbounded, 1).code() == Code::unsupported);
 }
 
-TEST_CASE("merges chosen to share slots of a known hash cost no more than others") {
-  // Token i is i + 1 times `a`, so that any two join. Of all pairs those whose product with the golden ratio ends with
-  // the smallest numbers.
+TEST_CASE("merges that collide in an unseeded hash cost no more than others") {
+  // Token i is 'a' repeated i + 1 times, so any two tokens can be merged. The merges are the pairs whose product with
+  // the golden ratio has the smallest low bits.
   constexpr uint32_t tokens = 1500, count = 20000, capacity = 65536;
   std::vector<char> bytes;
   std::vector<uint32_t> offsets = {0};
@@ -145,7 +146,7 @@ TEST_CASE("merges chosen to share slots of a known hash cost no more than others
   std::printf("%u merges: %llu slots looked at\n", count, static_cast<unsigned long long>(bpe.probes()));
   CHECK(bpe.probes() <= 4 * count);
 
-  // Two long tokens that are joined again and again: each time all of their bytes would be compared.
+  // The same two long tokens are merged by several rules. Each time all of their bytes would be compared.
   const std::string joined(4 * (max_merged_bytes / 2 + 1), 'a');
   const std::vector<uint32_t> ends = {0, max_merged_bytes / 2 + 1, max_merged_bytes + 2, 2 * max_merged_bytes + 4};
   const std::vector<uint32_t> again = {0, 1, 2, 0, 1, 2};
@@ -155,11 +156,11 @@ TEST_CASE("merges chosen to share slots of a known hash cost no more than others
   CHECK(Bpe().create(description, 1).code() == Code::unsupported);
 }
 
-TEST_CASE("tokens chosen to share slots of a known hash cost no more than others") {
+TEST_CASE("tokens that collide in an unseeded hash cost no more than others") {
   constexpr uint32_t candidates = 1000000, count = 20000, capacity = 65536;
   std::vector<std::pair<uint32_t, uint32_t>> chosen;
   for (uint32_t i = 0; i < candidates; ++i) {
-    uint64_t hash = 0xCBF29CE484222325u;  // FNV-1a
+    uint64_t hash = 0xCBF29CE484222325u;  // The FNV-1a hash.
     for (const char byte : std::to_string(i)) hash = (hash ^ static_cast<uint8_t>(byte)) * 0x100000001B3u;
     hash = (hash ^ hash >> 31) * 0x9E3779B97F4A7C15u >> 32;
     chosen.push_back({static_cast<uint32_t>(hash) & (capacity - 1), i});
@@ -182,7 +183,7 @@ TEST_CASE("tokens chosen to share slots of a known hash cost no more than others
   CHECK(wordpiece.probes() <= 4 * count);
 }
 
-TEST_CASE("every single byte and every pair of bytes is a text") {
+TEST_CASE("every single byte and every pair of bytes can be encoded and decoded") {
   const LoadedTokenizer bpe(convert::load_tokenizer(test_data("tokenizers/bpe")));
   const LoadedTokenizer wordpiece(convert::load_tokenizer(test_data("tokenizers/wordpiece")));
   Encoding encoding;
@@ -202,7 +203,7 @@ TEST_CASE("every single byte and every pair of bytes is a text") {
   }
 }
 
-TEST_CASE("added tokens: leftmost and longest, words only where asked, spaces taken once") {
+TEST_CASE("added tokens match leftmost and longest, as words if they say so, and take each space once") {
   AddedTokens tokens;
   const auto add = [&](const char* content, int32_t id, bool word, bool left, bool right, bool special) {
     AddedToken token;
@@ -218,7 +219,7 @@ TEST_CASE("added tokens: leftmost and longest, words only where asked, spaces ta
   add("abc", 2, false, false, false, true);
   add("word", 3, true, false, false, false);
   add("<<", 4, false, true, true, false);
-  add("abc", 2, false, false, false, false);  // the first of equal names stays
+  add("abc", 2, false, false, false, false);  // Of two equal tokens the first counts.
   REQUIRE(tokens.finish().ok());
   const auto find_all = [&](std::string_view text, bool special) {
     std::ostringstream found;
@@ -234,7 +235,7 @@ TEST_CASE("added tokens: leftmost and longest, words only where asked, spaces ta
     return found.str();
   };
   CHECK(find_all("abcab", true) == "2[0,3)1[3,5)");
-  CHECK(find_all("abcab", false) == "1[3,5)");  // the longest match is used up though it is passed over
+  CHECK(find_all("abcab", false) == "1[3,5)");  // The longest match is skipped, and its text isn't matched again.
   CHECK(find_all("word swords word, w\u00f6rd", true) == "3[0,4)3[12,16)");
   CHECK(find_all("\u00e9word word\u00e9 (word)", true) == "3[15,19)");
   CHECK(find_all("a \u3000<<  << b", true) == "4[1,9)4[9,12)");
@@ -264,7 +265,8 @@ TEST_CASE("two added tokens with the same text and different ids are refused") {
 }
 
 TEST_CASE("added tokens cost two steps for each byte of a text") {
-  // Every beginning of a long token is in the text, and none ends; then a short one that is found everywhere.
+  // The text has every prefix of a long token but never the whole token. In the second round a short token matches
+  // everywhere.
   for (const bool with_short : {false, true}) {
     AddedTokens tokens;
     const auto add = [&](const std::string& content) {
@@ -284,7 +286,7 @@ TEST_CASE("added tokens cost two steps for each byte of a text") {
   }
 }
 
-TEST_CASE("added tokens are found as by looking at each place for each of them") {
+TEST_CASE("added tokens are found as by a search that tries each token at each place") {
   uint32_t state = 1;
   const auto pick = [&](uint32_t count) { return ((state = state * 1664525 + 1013904223) >> 16) % count; };
   for (int round = 0; round < 300; ++round) {

@@ -1,4 +1,4 @@
-// Random damage to texts, descriptions and files: an answer or an error each time, never a fault.
+// Damages texts, descriptions and files at random. Each must give a result or an error, and never a fault.
 #include <doctest/doctest.h>
 
 #include <bit>
@@ -23,7 +23,7 @@ using namespace linformer;
 
 namespace {
 
-// One to eight changes: bits, bytes, cuts, repeats.
+// Makes one to eight changes: it flips bits, changes bytes, removes or repeats parts.
 void mutate(std::string* bytes, std::mt19937& random) {
   for (uint32_t left = 1 + random() % 8; left > 0; --left) {
     if (bytes->empty()) bytes->push_back(static_cast<char>(random()));
@@ -60,7 +60,7 @@ uint32_t odd_number(uint32_t near, std::mt19937& random) {
   return values[random() % std::size(values)];
 }
 
-// Encodes and decodes; whatever the tokenizer is, the result must be consistent.
+// Encodes and decodes a text, and checks that the result is consistent, whatever the tokenizer is.
 void use(const Tokenizer& tokenizer, std::string_view text, std::mt19937& random, Encoding* encoding,
          TextBuffer* decoded) {
   EncodeOptions options;
@@ -103,7 +103,7 @@ void use(const Tokenizer& tokenizer, std::string_view text, std::mt19937& random
   REQUIRE((decoding.ok() || decoding.code() == Code::invalid_argument));
 }
 
-// A description whose views point to copies that may be damaged.
+// A description whose views point to copies, which a test can damage.
 struct LooseDescription {
   explicit LooseDescription(const convert::OwnedTokenizer& from) : owned(from) {}
   convert::OwnedTokenizer owned;
@@ -238,7 +238,7 @@ std::vector<std::string> seed_texts() {
 
 }  // namespace
 
-TEST_CASE("damaged texts") {
+TEST_CASE("damaged texts give consistent results") {
   std::vector<LoadedTokenizer> loaded;
   for (const auto& files : all_tokenizers()) loaded.emplace_back(files);
   const auto seeds = seed_texts();
@@ -254,7 +254,7 @@ TEST_CASE("damaged texts") {
   std::printf("damaged texts: %d\n", rounds);
 }
 
-TEST_CASE("damaged descriptions") {
+TEST_CASE("damaged descriptions give an error or a tokenizer with consistent results") {
   const auto originals = all_tokenizers();
   const auto seeds = seed_texts();
   std::mt19937 random(32);
@@ -279,7 +279,7 @@ TEST_CASE("damaged descriptions") {
   CHECK(refused < rounds);
 }
 
-TEST_CASE("damaged files") {
+TEST_CASE("damaged files give an error or a tokenizer with consistent results") {
   namespace fs = std::filesystem;
   const TemporaryFolder work;
   const fs::path folder = work.path("tokenizer");
@@ -294,7 +294,8 @@ TEST_CASE("damaged files") {
   Encoding encoding;
   TextBuffer decoded;
   int refused = 0, used = 0;
-  // A new file each time: a file system may flush one that is overwritten, which takes most of the test's time.
+  // Each file is written as a new file, because some file systems flush a file that is overwritten, which takes most of
+  // the test's time.
   const auto write = [&](const char* file, const std::string& content) {
     fs::remove(folder / file);
     std::ofstream(folder / file, std::ios::binary) << content;
@@ -316,7 +317,7 @@ TEST_CASE("damaged files") {
         const auto owned = convert::load_tokenizer(folder.string());
         const TokenizerDescription description = owned.view();
         auto tokenizer = TokenizerFactory::create(description);
-        // What the converter accepts the runtime accepts, but for the limits that only it knows.
+        // The runtime accepts the files that the converter accepts, except for limits that only the runtime has.
         REQUIRE_MESSAGE((tokenizer.ok() || tokenizer.status().code() == Code::unsupported),
                         tokenizer.status().message());
         if (tokenizer.ok()) use(*tokenizer, "the keeper's 12 boats \u00e9", random, &encoding, &decoded);

@@ -1,4 +1,4 @@
-// Pairs of which one text is read by windows and the other is whole in each.
+// Tests windows of a pair, in which one text is read in windows and the other text is whole in each window.
 #include <doctest/doctest.h>
 
 #include "support/shared_data.h"
@@ -23,7 +23,7 @@ const LoadedTokenizer& wordpiece() {
 const std::string question = "the keeper of";
 const std::string context = "unbelievable, the of keeper's 1024 the unbelievable of keeper";
 
-// All windows from the text's beginning to its end, each `step` tokens after the one before.
+// Returns all windows of the text. Each begins `step` tokens after the window before.
 std::vector<std::vector<int32_t>> windows_of(const Tokenizer& tokenizer, const std::string& text,
                                              const std::string& pair, const EncodeOptions& options, int64_t step) {
   Encoding encoding;
@@ -38,8 +38,9 @@ std::vector<std::vector<int32_t>> windows_of(const Tokenizer& tokenizer, const s
 
 }  // namespace
 
-// Written down from Hugging Face's tokenizers 0.23: enable_truncation(max_length, stride 2, strategy), `overflowing`.
-TEST_CASE("windows of a pair are Hugging Face's") {
+// The expected values are the `overflowing` encodings of Hugging Face's tokenizers 0.23 after
+// enable_truncation(max_length, stride 2, strategy).
+TEST_CASE("windows of a pair equal those of Hugging Face's tokenizers") {
   const json second = json::parse(R"([[2,88,143,102,3,129,70,57,51,66,57,3],[2,88,143,102,3,66,57,67,52,70,162,3],
       [2,88,143,102,3,70,162,6,88,102,143,3],[2,88,143,102,3,102,143,5,33,196,280,3],
       [2,88,143,102,3,196,280,88,129,70,57,3],[2,88,143,102,3,70,57,51,66,57,67,3],
@@ -57,14 +58,14 @@ TEST_CASE("windows of a pair are Hugging Face's") {
   CHECK(json(windows_of(bpe().tokenizer, context, question, options, 4)) == first);
 }
 
-TEST_CASE("windows of a pair: which text is read by windows, its types, offsets and lengths") {
+TEST_CASE("windows of a pair read the longer or the chosen text, with the right types and offsets") {
   const Tokenizer& tokenizer = wordpiece().tokenizer;  // [CLS] a [SEP] b [SEP], types 0 0 0 1 1
   Encoding whole, window;
   EncodeOptions options;
   options.token_strings = true;
-  REQUIRE(tokenizer.encode(question, context, options, &whole).ok());  // 3 and 31 tokens
+  REQUIRE(tokenizer.encode(question, context, options, &whole).ok());  // The texts have 3 and 31 tokens.
   options.max_length = 12;
-  // The longer text wherever it stands, unless it is said which.
+  // By default the longer text is read in windows, whether it is the first or the second.
   REQUIRE(tokenizer.encode_window(question, context, options, 0, &window).ok());
   REQUIRE(tokenizer.encode_window(question, context, options, 28, &window).ok());
   CHECK(ids_of(window) == std::vector<int32_t>{2, 88, 143, 102, 3, 162, 102, 143, 3});
@@ -80,7 +81,7 @@ TEST_CASE("windows of a pair: which text is read by windows, its types, offsets 
   }
   REQUIRE(tokenizer.encode_window(context, question, options, 0, &window).ok());
   CHECK(ids_of(window) == std::vector<int32_t>{2, 129, 70, 57, 51, 66, 57, 3, 88, 143, 102, 3});
-  // Of two equal ones the second.
+  // If both texts have the same length, the second is read in windows.
   options.max_length = 8;
   REQUIRE(tokenizer.encode_window("the keeper", "of the", options, 0, &window).ok());
   REQUIRE(tokenizer.encode_window("the keeper", "of the", options, 1, &window).ok());
@@ -88,24 +89,24 @@ TEST_CASE("windows of a pair: which text is read by windows, its types, offsets 
   options.truncation = Truncation::only_first;
   REQUIRE(tokenizer.encode_window("the keeper", "of the", options, 1, &window).ok());
   CHECK(ids_of(window) == std::vector<int32_t>{2, 143, 3, 102, 88, 3});
-  // Nothing is cut where both fit.
+  // Nothing is cut if both texts fit.
   REQUIRE(tokenizer.encode_window("the keeper", "of the", options, 0, &window).ok());
   CHECK_FALSE(window.truncated());
   REQUIRE(tokenizer.encode_window("the keeper", "of the", options, 2, &window).ok());
   CHECK(window.ids().empty());
   REQUIRE(tokenizer.encode_window("", "", options, 0, &window).ok());
   CHECK(ids_of(window) == std::vector<int32_t>{2, 3, 3});
-  // A single text afterwards has nothing of the pair.
+  // The Encoding of a single text after a pair has nothing of the pair.
   REQUIRE(tokenizer.encode_window("the keeper", options, 0, &window).ok());
   CHECK(ids_of(window) == std::vector<int32_t>{2, 88, 143, 3});
 }
 
-TEST_CASE("windows of a pair: the text that stays must leave room") {
+TEST_CASE("windows of a pair are refused if the whole text leaves no room") {
   const Tokenizer& tokenizer = wordpiece().tokenizer;
   Encoding encoding;
   EncodeOptions options;
   options.truncation = Truncation::only_second;
-  for (const int64_t max_length : {1, 3, 6}) {  // the template takes 3, the question 3 more
+  for (const int64_t max_length : {1, 3, 6}) {  // The template has 3 tokens, and the question 3 more.
     options.max_length = max_length;
     const Status status = tokenizer.encode_window(question, context, options, 0, &encoding);
     CHECK(status.code() == Code::invalid_argument);

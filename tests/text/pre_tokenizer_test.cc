@@ -1,4 +1,4 @@
-// The pre-tokenizers before BPE and Unigram: what they leave of a text, what they cost, and how others are refused.
+// Tests the pre-tokenizers before BPE and Unigram: their results, their costs, and the errors for unsupported ones.
 #include <doctest/doctest.h>
 
 #include "base/description.h"
@@ -53,8 +53,8 @@ json with_split(const json& pattern, const char* behavior, bool invert) {
 
 }  // namespace
 
-// The expected values of this file are those of tokenizers 0.23.3; tests/tokenizers compares thousands of others.
-TEST_CASE("each expression cuts a text as the reference does") {
+// The expected values in this file are those of tokenizers 0.23.3. tests/tokenizers compares thousands of others.
+TEST_CASE("each expression splits a text as the reference does") {
   const std::string text = "HTMLtags isn't IT'S 12345 f(x)\n\n  //\n\u00e9a\u0301B";
   CHECK(words_of(SplitKind::gpt2, text) == Words{"HTMLtags", " isn", "'t", " IT", "'", "S", " 12345", " f", "(", "x",
                                                  ")", "\n\n ", " //", "\n", "\u00e9a", "\u0301", "B"});
@@ -68,13 +68,13 @@ TEST_CASE("each expression cuts a text as the reference does") {
                                                   " ", " //\n", "\u00e9a\u0301", "B"});
   CHECK(words_of(SplitKind::tekken, text) == Words{"HTMLtags", " isn", "'t", " IT", "'S", " ", "1", "2", "3", "4", "5",
                                                    " f", "(x", ")\n\n", " ", " //\n", "\u00e9a\u0301", "B"});
-  // Where no small letter follows the capitals, the word ends behind the last letter without case.
+  // If no lower-case letter follows the capitals, the word ends after the last letter without case.
   CHECK(words_of(SplitKind::o200k, "A\u4e2dBC") == Words{"A\u4e2d", "BC"});
   CHECK(words_of(SplitKind::o200k, "\u0301ABC") == Words{"\u0301", "ABC"});
   CHECK(words_of(SplitKind::cl100k, "it'\u017ft") == Words{"it", "'\u017f", "t"});
 }
 
-TEST_CASE("what is matched is kept, removed or joined as the behavior says") {
+TEST_CASE("matches are kept, removed or joined as the split's behavior says") {
   const auto digits = [](SplitBehavior behavior) { return parts_of({SplitKind::digits, behavior, {}}, "1a22b3"); };
   CHECK(digits(SplitBehavior::isolated) == Words{"1", "a", "2", "2", "b", "3"});
   CHECK(digits(SplitBehavior::removed) == Words{"a", "b"});
@@ -86,7 +86,7 @@ TEST_CASE("what is matched is kept, removed or joined as the behavior says") {
   CHECK(parts_of({SplitKind::punctuation, SplitBehavior::isolated, {}}, "a.$b") == Words{"a", ".", "$", "b"});
 }
 
-TEST_CASE("splits that stand for nothing are refused") {
+TEST_CASE("invalid splits and too many splits are refused") {
   const auto code = [](SplitStep step, size_t count = 1) {
     TokenizerRules rules;
     for (size_t i = 0; i < count; ++i) rules.splits.push_back(step);
@@ -103,7 +103,7 @@ TEST_CASE("splits that stand for nothing are refused") {
   CHECK(code({SplitKind::digits, SplitBehavior{5}, {}}) == Code::unsupported);
 }
 
-TEST_CASE("a pre-tokenizer that is not supported is named, with its expression") {
+TEST_CASE("the error for an unsupported pre-tokenizer names it and its expression") {
   TokenizerFolder folder;
   const auto error = [&](const json& document) {
     folder.write("tokenizer.json", document.dump());
@@ -142,9 +142,9 @@ TEST_CASE("a pre-tokenizer that is not supported is named, with its expression")
                  "has 255: add the others or set it to false"));
 }
 
-TEST_CASE("texts that no expression cuts cost what others do") {
+TEST_CASE("texts that no expression splits cost no more than others") {
   constexpr size_t length = 1 << 18;
-  // Text of each kind that makes an alternative read far and fail, again and again.
+  // Each text makes an alternative of an expression read far and fail, many times.
   for (const char* unit : {"A", " ", "\n ", "\u4e2dAAAA", "\u0301A", " A", ".A", "1", "'", "'A", "/\n", "\u00a0"}) {
     std::string text;
     while (text.size() < length) text += unit;
@@ -156,14 +156,14 @@ TEST_CASE("texts that no expression cuts cost what others do") {
       CHECK(words <= text.size());
     }
   }
-  // Gemma's text is one word, which is cut at its marks where no merge goes over them.
+  // For Gemma a whole text is one word. The runtime splits it at the marks for spaces if no merge crosses a mark.
   for (const bool over_marks : {false, true}) {
     TokenizerFolder folder;
     json document = read_json("bpe_gemma_json/tokenizer.json");
     if (over_marks) {
       document["model"]["merges"].push_back({"a", "\u2581"});
       document["model"]["vocab"]["a\u2581"] = document["model"]["vocab"].size();
-      document["added_tokens"].erase(6);  // which follow the vocabulary
+      document["added_tokens"].erase(6);  // Their ids follow the vocabulary's.
       document["added_tokens"].erase(5);
     }
     folder.write("tokenizer.json", document.dump());
@@ -178,7 +178,7 @@ TEST_CASE("texts that no expression cuts cost what others do") {
     REQUIRE(bpe.tokenize(text, {0, origins.data()}, &workspace, &pieces));
     CHECK(pieces.word_starts.size() == 1);
     CHECK(workspace.steps <= 8 * text.size());
-    if (!over_marks) CHECK(workspace.steps < 1000);  // the same word again and again
+    if (!over_marks) CHECK(workspace.steps < 1000);  // The text repeats one word.
   }
 }
 

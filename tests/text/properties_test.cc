@@ -1,4 +1,4 @@
-// Laws that hold for every text, on random ones.
+// Tests on random texts properties that must hold for every text.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -58,7 +58,7 @@ convert::OwnedTokenizer load(const char* name) {
 
 }  // namespace
 
-TEST_CASE("byte-level BPE: tokens are the text's bytes in order, and offsets cover it without going back") {
+TEST_CASE("tokens of byte-level BPE are the text's bytes in order, and their offsets cover the text in order") {
   auto files = load("bpe");
   files.description.trim_offsets = false;
   const LoadedTokenizer loaded(std::move(files));
@@ -76,7 +76,7 @@ TEST_CASE("byte-level BPE: tokens are the text's bytes in order, and offsets cov
     uint32_t begin = 0, end = 0;
     for (const Offset& offset : encoding.offsets()) {
       REQUIRE(offset.begin >= begin);
-      REQUIRE(offset.begin <= end);  // no gap
+      REQUIRE(offset.begin <= end);  // There is no gap.
       REQUIRE(offset.end > offset.begin);
       REQUIRE(offset.end >= end);
       begin = offset.begin;
@@ -88,7 +88,7 @@ TEST_CASE("byte-level BPE: tokens are the text's bytes in order, and offsets cov
   CHECK(tokens > 50000);
 }
 
-TEST_CASE("byte-level BPE: a text is its words one by one") {
+TEST_CASE("byte-level BPE encodes a text as it encodes its words one by one") {
   const LoadedTokenizer loaded(load("bpe"));
   std::mt19937 random(22);
   Encoding encoding, word;
@@ -100,7 +100,7 @@ TEST_CASE("byte-level BPE: a text is its words one by one") {
       REQUIRE(end > at);
       REQUIRE(end <= text.size());
       REQUIRE(loaded.tokenizer.encode(std::string_view(text).substr(at, end - at), plain(), &word).ok());
-      // A word of spaces before another word is read the same way alone: it ends where its text ends.
+      // A word of spaces that precedes another word is split in the same way if it is a text of its own.
       joined.insert(joined.end(), word.ids().begin(), word.ids().end());
       at = end;
     }
@@ -109,7 +109,7 @@ TEST_CASE("byte-level BPE: a text is its words one by one") {
   }
 }
 
-TEST_CASE("byte-level BPE: the merges for long words and for short ones agree with merging by definition") {
+TEST_CASE("byte-level BPE merges long and short words as its definition says") {
   const auto files = load("bpe");
   const TokenizerDescription description = files.view();
   Bpe bpe;
@@ -124,7 +124,8 @@ TEST_CASE("byte-level BPE: the merges for long words and for short ones agree wi
     std::string word;
     const size_t length = 1 + random() % (round % 3 == 0 ? 300 : 60);
     while (word.size() < length) word += "aeinrstwh"[random() % 9];
-    // By definition: of all neighbours the merge of the lowest rank, the leftmost first, until there is none.
+    // By definition, the neighbours with the merge of the lowest rank are merged, the leftmost first, until no merge
+    // applies.
     std::vector<std::string> parts;
     for (char c : word) parts.emplace_back(1, c);
     for (bool merged = true; merged;) {
@@ -150,7 +151,7 @@ TEST_CASE("byte-level BPE: the merges for long words and for short ones agree wi
   }
 }
 
-TEST_CASE("WordPiece: offsets go forward inside the text, and spaces between texts do not matter") {
+TEST_CASE("offsets of WordPiece are in order and inside the text, and spaces between texts do not matter") {
   const LoadedTokenizer loaded(load("wordpiece"));
   std::mt19937 random(24);
   Encoding encoding, other;
@@ -174,7 +175,7 @@ TEST_CASE("WordPiece: offsets go forward inside the text, and spaces between tex
   }
 }
 
-TEST_CASE("Unigram: no other split of a word has a better sum of scores") {
+TEST_CASE("with Unigram no other split of a word has a better sum of scores") {
   auto files = load("unigram_text_json");
   files.description.rules.steps.clear();
   const LoadedTokenizer loaded(std::move(files));
@@ -189,7 +190,7 @@ TEST_CASE("Unigram: no other split of a word has a better sum of scores") {
                          description.token_bytes.begin() + description.token_offsets[i + 1])] = score(i);
     unknown = std::min(unknown, score(i) - 10);
   }
-  // All splits, by definition. "z" and "q" are no tokens.
+  // Tries all splits, as the definition says. "z" and "q" are not in the vocabulary.
   const std::function<double(std::string_view)> best = [&](std::string_view word) -> double {
     if (word.empty()) return 0;
     double most = -1e9;
@@ -225,7 +226,7 @@ TEST_CASE("Unigram: no other split of a word has a better sum of scores") {
   CHECK(unknowns > 100);
 }
 
-TEST_CASE("Unigram: offsets go forward, SentencePiece's without gaps, and decoding gives clean text back") {
+TEST_CASE("offsets of Unigram are in order, those of SentencePiece without gaps, and decoding restores clean text") {
   for (const char* name :
        {"unigram_json", "unigram_steps_json", "unigram_text_json", "sentencepiece", "sentencepiece_bytes"}) {
     const LoadedTokenizer loaded(load(name));
@@ -249,12 +250,12 @@ TEST_CASE("Unigram: offsets go forward, SentencePiece's without gaps, and decodi
     const std::string clean = "the keeper's river was wide";
     REQUIRE(loaded.tokenizer.encode(clean, plain(), &encoding).ok());
     REQUIRE(loaded.tokenizer.decode(encoding.ids(), {}, &decoded).ok());
-    if (!loaded.description.rules.steps.empty() && name != std::string("unigram_json")) continue;  // changes text
+    if (!loaded.description.rules.steps.empty() && name != std::string("unigram_json")) continue;  // It changes texts.
     CHECK(decoded.view() == clean);
   }
 }
 
-TEST_CASE("repairing UTF-8 is idempotent and leaves valid text alone") {
+TEST_CASE("repairing UTF-8 is idempotent and leaves valid text unchanged") {
   std::mt19937 random(25);
   for (int round = 0; round < 3000; ++round) {
     std::string text = random_text(random);

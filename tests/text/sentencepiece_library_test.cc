@@ -1,4 +1,4 @@
-// SentencePiece models against SentencePiece's library, on random texts.
+// Compares SentencePiece models with SentencePiece's library on random texts.
 #include <doctest/doctest.h>
 #include <sentencepiece_processor.h>
 
@@ -56,12 +56,12 @@ void compare(const std::string& path, int rounds) {
 
 }  // namespace
 
-TEST_CASE("our small models") {
+TEST_CASE("the small models of tests/data equal the library") {
   compare(test_data("tokenizers/sentencepiece/spiece.model"), 5000);
   compare(test_data("tokenizers/sentencepiece_bytes/spiece.model"), 5000);
 }
 
-TEST_CASE("published models" * doctest::test_suite("shared")) {
+TEST_CASE("published models equal the library" * doctest::test_suite("shared")) {
   const auto folder = shared_path("data/tokenizers");
   if (!folder) return;
   for (const char* name : {"sentencepiece/test_model.model", "sentencepiece/test_ja_model.model",

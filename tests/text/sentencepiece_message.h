@@ -1,4 +1,4 @@
-// Writes SentencePiece's .model files: the fields of the protocol-buffer message, and the rules of its normaliser.
+// Writes .model files of SentencePiece: the fields of the protocol-buffer message and the rules of the normaliser.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ inline std::string varint(uint64_t value) {
   return bytes + static_cast<char>(value);
 }
 
-// Fields of the message: bytes, a whole number, or a float.
+// These functions return a field of the message that holds bytes, an integer or a float.
 inline std::string field(uint64_t number, const std::string& bytes) {
   return varint(number << 3 | 2) + varint(bytes.size()) + bytes;
 }
@@ -60,7 +60,8 @@ class CompiledRules {
     return bytes;
   }
 
-  // The bytes that follow `prefix` in the texts of the rules, or 0 for a text that is `prefix` itself.
+  // Returns the bytes that follow `prefix` in the texts of the rules. The byte 0 stands for a text that equals
+  // `prefix`.
   std::vector<uint8_t> children_of(const std::string& prefix) const {
     std::vector<uint8_t> children;
     for (const auto& [text, value] : value_of_) {

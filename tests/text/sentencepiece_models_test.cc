@@ -1,6 +1,6 @@
-// Random SentencePiece models, whole and damaged: the ids and pieces must be those of SentencePiece's library, or the
-// model is refused. The variable LINFORMER_SENTENCEPIECE_MODELS sets how many models of each kind are tried, by default
-// 200. Models that differ are kept in the folder that LINFORMER_SENTENCEPIECE_KEEP names.
+// Compares random SentencePiece models, valid and damaged, with SentencePiece's library. Ids and pieces must be equal,
+// or the model must be refused. The variable LINFORMER_SENTENCEPIECE_MODELS sets the number of models of each kind, by
+// default 200. Models with differences are kept in the folder that LINFORMER_SENTENCEPIECE_KEEP names.
 #include <doctest/doctest.h>
 #include <sentencepiece_processor.h>
 #include <signal.h>
@@ -72,7 +72,7 @@ Model random_model(Random& random) {
   const int digits = static_cast<int>(random() % 3);
   for (const std::string& name : names) {
     float score = -static_cast<float>(random() % 1000) / 80;
-    if (digits == 0) score = static_cast<float>(static_cast<int>(score));  // so that sums are equal
+    if (digits == 0) score = static_cast<float>(static_cast<int>(score));  // Many sums are equal then.
     if (chance(random, 2)) score = 3;
     const uint32_t kind = random() % 100;
     add(name, score, kind < 80 ? normal : kind < 90 ? user_defined : kind < 95 ? unused : control);
@@ -133,7 +133,8 @@ std::string random_text(Random& random) {
 enum Outcome { equal, differs, refused, refused_by_the_library, damaged_rules, outcomes };
 enum Stage { in_the_library = 1, in_ours };
 
-// Is called in a process of its own, because the library ends the process on some damaged models.
+// Compares one model with the library. It runs in a child process, because the library ends the process for some
+// damaged models.
 Outcome compare(const Model& model, const std::string& path, Random& random, volatile int* stage) {
   *stage = in_ours;
   std::ofstream(path, std::ios::binary) << model.bytes;
@@ -146,14 +147,14 @@ Outcome compare(const Model& model, const std::string& path, Random& random, vol
   const TokenizerDescription description = files->view();
   const Result<Tokenizer> tokenizer = TokenizerFactory::create(description);
   if (!tokenizer.ok()) return refused;
-  // The library reads out of bounds if the rules are damaged, so its answers mean nothing.
+  // If the rules are damaged, the library reads out of bounds and its results mean nothing.
   const std::string rules(files->charsmap.begin(), files->charsmap.end());
   if (!rules.empty() && rules != model.rules) return damaged_rules;
   *stage = in_the_library;
   sentencepiece::SentencePieceProcessor library;
   try {
     if (!library.LoadFromSerializedProto(model.bytes).ok()) return refused_by_the_library;
-  } catch (const std::exception&) {  // for instance where a piece has no bytes
+  } catch (const std::exception&) {  // For example if a piece has no bytes.
     return refused_by_the_library;
   }
   Encoding encoding;
@@ -167,7 +168,7 @@ Outcome compare(const Model& model, const std::string& path, Random& random, vol
     if (!library.Encode(text, &ids).ok() || !library.Encode(text, &pieces).ok()) continue;
     *stage = in_ours;
     const Status status = tokenizer.value().encode(text, options, &encoding);
-    if (!status.ok()) continue;  // the rules make the text too long
+    if (!status.ok()) continue;  // The rules make the text too long.
     if (ids_of(encoding) == ids && token_strings(encoding) == pieces) continue;
     const nlohmann::json shown = {
         {"text", text}, {"ours", {ids_of(encoding), token_strings(encoding)}}, {"theirs", {ids, pieces}}};
@@ -177,7 +178,8 @@ Outcome compare(const Model& model, const std::string& path, Random& random, vol
   return equal;
 }
 
-// Counts the models by outcome. The last count is of models on which the library ended the process.
+// Compares many models and counts them by outcome. The last count has the models for which the library ended the
+// process.
 std::vector<int> compare_models(bool damage, uint32_t seed) {
   const char* asked = std::getenv("LINFORMER_SENTENCEPIECE_MODELS");
   const int count = asked != nullptr ? std::atoi(asked) : 200;

@@ -1,4 +1,5 @@
-// Our own small vocabularies against reference encodings of them (tests/data/tokenizers/make_tokenizers.py).
+// Compares encodings with the small vocabularies of tests/data with reference encodings
+// (tests/data/tokenizers/make_tokenizers.py).
 #include <doctest/doctest.h>
 
 #include "base/description.h"
@@ -46,30 +47,30 @@ TEST_CASE("a small byte-level BPE with a prefix space and added tokens equals th
   check_cases("bpe_json");
 }
 
-TEST_CASE("a small byte-level BPE behind a normal form equals the reference") {
+TEST_CASE("a small byte-level BPE after Unicode normalisation equals the reference") {
   check_cases("bpe_nfc_json", 120);
-  // Which added_tokens alone has.
+  // Only added_tokens has the mask token.
   const LoadedTokenizer loaded = load("bpe_nfc_json/tokenizer.json");
   CHECK(loaded.description.mask == static_cast<int32_t>(loaded.description.token_offsets.size()) - 1 + 7);
 }
 
-TEST_CASE("small byte-level BPEs with expressions of their own equal the reference") {
-  check_cases("bpe_cl100k_json", 100);  // like Llama 3's: words that are tokens whatever the merges say
-  check_cases("bpe_o200k_json", 100);   // digits first, then GPT-4o's expression
+TEST_CASE("small byte-level BPEs with other splitting expressions equal the reference") {
+  check_cases("bpe_cl100k_json", 100);  // Like Llama 3's: words in the vocabulary aren't split by merges.
+  check_cases("bpe_o200k_json", 100);   // It splits digits first, and then by GPT-4o's expression.
 }
 
-TEST_CASE("small BPEs of characters with bytes for what is unknown equal the reference") {
-  check_cases("bpe_gemma_json", 120);  // marks for spaces, a text is one word
-  check_cases("bpe_llama_json", 100);  // and a mark before it
+TEST_CASE("small BPEs of characters with byte fallback equal the reference") {
+  check_cases("bpe_gemma_json", 120);  // It has marks for spaces, and a text is one word.
+  check_cases("bpe_llama_json", 100);  // It also puts a mark before the text.
   CHECK(load("bpe_gemma_json").description.kind == TokenizerKind::bpe);
 }
 
 TEST_CASE("a small WordPiece with added tokens equals the reference") { check_cases("wordpiece_json"); }
 
 TEST_CASE("small Unigrams with Hugging Face's normalizers equal the reference") {
-  check_cases("unigram_json", 120);        // like T5's: rules, words, a mark before each
-  check_cases("unigram_steps_json", 120);  // many steps, bytes for what is unknown, scores beyond float
-  check_cases("unigram_text_json", 120);   // a text is one word
+  check_cases("unigram_json", 120);        // Like T5's: it has rules, and words with a mark before each.
+  check_cases("unigram_steps_json", 120);  // It has many steps, byte fallback and scores beyond float's range.
+  check_cases("unigram_text_json", 120);   // A text is one word.
 }
 
 TEST_CASE("small SentencePiece models equal the reference") {
@@ -90,18 +91,18 @@ TEST_CASE("small SentencePiece models equal the reference") {
   }
 }
 
-TEST_CASE("fairseq's dictionary renumbers the tokens, and what it lacks becomes <unk>") {
+TEST_CASE("fairseq's dictionary renumbers the tokens, and tokens that it lacks become <unk>") {
   const LoadedTokenizer fairseq = load("fairseq");
-  const LoadedTokenizer plain = load("fairseq/encoder.json");  // a file alone: its folder's dict.txt counts too
+  const LoadedTokenizer plain = load("fairseq/encoder.json");  // The dict.txt in the file's folder counts too.
   CHECK(fairseq.description.token_ids.size() == plain.description.token_ids.size());
-  const LoadedTokenizer roberta = load("bpe");  // the same merges under other numbers
+  const LoadedTokenizer roberta = load("bpe");  // It has the same merges with other ids.
   const TokenizerDescription& description = fairseq.description;
   CHECK(description.bos == 0);
   CHECK(description.pad == 1);
   CHECK(description.eos == 2);
   CHECK(description.unk == 3);
   const auto tokens = static_cast<int32_t>(description.token_ids.size());
-  CHECK(description.mask == 4 + tokens - 5 + 4);  // four special ids, all tokens but five, four filler lines
+  CHECK(description.mask == 4 + tokens - 5 + 4);  // 4 special ids, all tokens except 5, and 4 filler lines.
   int missing = 0;
   for (int32_t id : description.token_ids) missing += id < 0;
   CHECK(missing == 5);
@@ -132,7 +133,7 @@ TEST_CASE("fairseq's dictionary renumbers the tokens, and what it lacks becomes 
   CHECK(compared > 50);
 }
 
-TEST_CASE("special tokens inside a text are plain characters where the caller wants that") {
+TEST_CASE("special tokens inside a text are plain characters if the caller turns matching off") {
   const LoadedTokenizer loaded = load("bpe_json");
   Encoding encoding;
   EncodeOptions options;
@@ -143,8 +144,8 @@ TEST_CASE("special tokens inside a text are plain characters where the caller wa
   REQUIRE(loaded.tokenizer.encode("</s>", options, &encoding).ok());
   for (int32_t id : encoding.ids()) CHECK(id > 4);
   CHECK(encoding.ids().size() > 1);
-  REQUIRE(loaded.tokenizer.encode("x->y", options, &encoding).ok());  // added, but not special
-  CHECK(encoding.ids().size() == 5);  // each part has its prefix space, a token of its own
+  REQUIRE(loaded.tokenizer.encode("x->y", options, &encoding).ok());  // "->" is added but not special.
+  CHECK(encoding.ids().size() == 5);                                  // Each part has a prefix space, which is a token.
 }
 
 }  // namespace linformer_test::small_goldens_test

@@ -1,4 +1,4 @@
-// Reading tokenizer files: what is chosen, and one clear sentence for each thing that is wrong.
+// Tests which tokenizer file is read, and the errors for invalid files.
 #include <doctest/doctest.h>
 
 #include "base/description.h"
@@ -11,7 +11,7 @@ using namespace linformer;
 using convert::load_tokenizer;
 namespace fs = std::filesystem;
 
-TEST_CASE("of several files the most telling one is read, and the notes say so") {
+TEST_CASE("of several files the one with the most information is read, and the notes name it") {
   TokenizerFolder folder;
   folder.copy("wordpiece");
   CHECK(contains(notes_of(load_tokenizer(folder.path())), "WordPiece from " + folder.path("vocab.txt")));
@@ -29,7 +29,7 @@ TEST_CASE("of several files the most telling one is read, and the notes say so")
   CHECK(contains(notes_of(load_tokenizer(folder.path())), folder.path("dict.txt") + " is not used"));
 }
 
-TEST_CASE("vocab.json and merges.txt in RoBERTa's layout surround texts, in GPT-2's they do not") {
+TEST_CASE("vocab.json and merges.txt in RoBERTa's layout put special tokens around texts, those in GPT-2's do not") {
   const auto roberta = load_tokenizer(test_data("tokenizers/bpe"));
   const auto& description = roberta.description;
   CHECK(description.single_template == std::vector<int32_t>{0, template_first, 2});
@@ -48,7 +48,7 @@ TEST_CASE("vocab.json and merges.txt in RoBERTa's layout surround texts, in GPT-
   CHECK(gpt2.description.single_template.empty());
   CHECK(gpt2.description.unk == -1);
   CHECK(contains(notes_of(gpt2), "nothing is put around texts"));
-  // With fairseq's dictionary they are surrounded, and the notes don't say otherwise.
+  // With fairseq's dictionary special tokens are put around texts, and the notes say this.
   folder.copy("fairseq");
   const auto renumbered = load_tokenizer(folder.path());
   CHECK(renumbered.description.single_template == std::vector<int32_t>{0, template_first, 2});
@@ -58,7 +58,7 @@ TEST_CASE("vocab.json and merges.txt in RoBERTa's layout surround texts, in GPT-
   CHECK(load_tokenizer(folder.path()).description.add_prefix_space);
 }
 
-TEST_CASE("tokenizer_config.json beside vocab.txt names the special tokens, and MPNet surrounds texts as RoBERTa does") {
+TEST_CASE("tokenizer_config.json beside vocab.txt names the special tokens, and MPNet puts RoBERTa's around texts") {
   TokenizerFolder folder;
   folder.write("vocab.txt", "<s>\n<pad>\n</s>\n<unk>\n[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\n<mask>\n");
   const auto bert = load_tokenizer(folder.path());
@@ -86,7 +86,7 @@ TEST_CASE("tokenizer_config.json beside vocab.txt names the special tokens, and 
                  "has no token <cls>, which " + folder.path("tokenizer_config.json") + " names"));
 }
 
-TEST_CASE("the case of vocab.txt is asked for, configured or inferred, and reported") {
+TEST_CASE("the case of vocab.txt is given, configured or inferred, and the notes name it") {
   TokenizerFolder folder;
   folder.copy("wordpiece");
   const auto lower = load_tokenizer(folder.path());
@@ -118,7 +118,7 @@ TEST_CASE("the case of vocab.txt is asked for, configured or inferred, and repor
   CHECK(ids_of(encoding) == std::vector<int32_t>{1, 5, 4, 2});
 }
 
-TEST_CASE("a broken vocabulary, merge list or dictionary is named with its line or byte") {
+TEST_CASE("the error for an invalid vocabulary, merge list or dictionary names the line or byte") {
   TokenizerFolder folder;
   const auto load = [&] { load_tokenizer(folder.path()); };
   CHECK(contains(error_of(load), folder.path() + " has no tokenizer files: give a folder with"));
@@ -172,7 +172,7 @@ TEST_CASE("a broken vocabulary, merge list or dictionary is named with its line 
   CHECK(contains(error_of([&] { load_tokenizer(test_data("tokenizers/bpe"), options); }), "model's numbering already"));
 }
 
-TEST_CASE("vocab.txt without what BERT needs, or with broken text, is refused") {
+TEST_CASE("vocab.txt without BERT's special tokens or with invalid text is refused") {
   TokenizerFolder folder;
   const auto load = [&] { load_tokenizer(folder.path()); };
   folder.write("vocab.txt", "[UNK]\n[CLS]\na\n");

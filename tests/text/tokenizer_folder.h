@@ -1,4 +1,4 @@
-// Folders of tokenizer files that a test writes, and what is said about them.
+// Writes folders of tokenizer files for tests, and returns the notes or errors of reading them.
 #pragma once
 
 #include <filesystem>

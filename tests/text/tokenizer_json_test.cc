@@ -1,4 +1,4 @@
-// The parts of tokenizer.json: which are read, and how the others are refused by name.
+// Tests which parts of tokenizer.json are read, and that errors name the parts that aren't supported.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ using namespace linformer;
 using convert::load_tokenizer;
 using nlohmann::json;
 
-TEST_CASE("each part of tokenizer.json that is not supported is named") {
+TEST_CASE("the error for an unsupported part of tokenizer.json names it") {
   const json bpe = read_json("bpe_json/tokenizer.json");
   const json wordpiece = read_json("wordpiece_json/tokenizer.json");
   TokenizerFolder folder;
@@ -47,7 +47,7 @@ TEST_CASE("each part of tokenizer.json that is not supported is named") {
       {"/model/type", R"("WordLevel")", "model (\"WordLevel\") is not supported"},
       {"/model/type", "null", "no error"},
       {"/model/dropout", "0.1", "model.dropout is not supported"},
-      {"/model/byte_fallback", "true", "no error"},  // all bytes have tokens, so it changes nothing
+      {"/model/byte_fallback", "true", "no error"},  // All bytes have tokens, so it changes nothing.
       {"/model/byte_fallback", "7", "model.byte_fallback must be true or false"},
       {"/model/ignore_merges", "true", "no error"},
       {"/model/ignore_merges", "7", "model.ignore_merges must be true or false"},
@@ -96,7 +96,8 @@ TEST_CASE("each part of tokenizer.json that is not supported is named") {
 
 namespace {
 
-// Adds a pointer to each string of a tokenizer.json, but for the vocabulary's and the merges'.
+// Adds to `strings` a JSON pointer to each string of a tokenizer.json, except for those of the vocabulary and the
+// merges.
 void add_strings(const json& value, const json::json_pointer& at, std::vector<json::json_pointer>* strings) {
   if (value.is_string()) strings->push_back(at);
   if (!value.is_structured() || at.to_string() == "/model/vocab" || at.to_string() == "/model/merges") return;
@@ -107,7 +108,7 @@ void add_strings(const json& value, const json::json_pointer& at, std::vector<js
 
 }  // namespace
 
-TEST_CASE("no error repeats a control character of a string of tokenizer.json") {
+TEST_CASE("no error contains a control character of a string of tokenizer.json") {
   const std::string hostile = "a\x1b[31m\t\nb\x7f\x01";
   TokenizerFolder folder;
   size_t errors = 0;
@@ -131,7 +132,7 @@ TEST_CASE("no error repeats a control character of a string of tokenizer.json") 
   CHECK(errors > 50);
 }
 
-TEST_CASE("post-processors in a sequence, and BERT's own, give the same templates") {
+TEST_CASE("a sequence of post-processors and BertProcessing give the same templates as TemplateProcessing") {
   TokenizerFolder folder;
   json document = read_json("wordpiece_json/tokenizer.json");
   folder.write("tokenizer.json", document.dump());
@@ -153,7 +154,7 @@ TEST_CASE("post-processors in a sequence, and BERT's own, give the same template
   CHECK(sequence.pair_types == bert.pair_types);
 }
 
-TEST_CASE("a second template in a sequence of post-processors is refused by name") {
+TEST_CASE("a second template in a sequence of post-processors is refused") {
   TokenizerFolder folder;
   const json wordpiece = read_json("wordpiece_json/tokenizer.json");
   const json bert = {{"type", "BertProcessing"}, {"sep", {"[SEP]", 3}}, {"cls", {"[CLS]", 2}}};
@@ -174,7 +175,7 @@ TEST_CASE("a second template in a sequence of post-processors is refused by name
   }
 }
 
-TEST_CASE("a template names its tokens as the vocabulary does, whatever the normaliser makes of them") {
+TEST_CASE("the tokens of a template are looked up in the vocabulary without normalisation") {
   TokenizerFolder folder;
   json document = read_json("wordpiece_json/tokenizer.json");
   for (json& token : document["added_tokens"]) token["normalized"] = true;
@@ -188,7 +189,7 @@ TEST_CASE("a template names its tokens as the vocabulary does, whatever the norm
   CHECK(ids_of(encoding) == std::vector<int32_t>{2, 2, 3});
 }
 
-TEST_CASE("offsets are trimmed as the post-processor says, whatever the pre-tokenizer adds") {
+TEST_CASE("offsets are trimmed as the post-processor says, whether or not the pre-tokenizer adds a space") {
   TokenizerFolder folder;
   json document = read_json("bpe_json/tokenizer.json");
   const auto offsets = [&](const char* text, bool adds, const json& processor) {
@@ -212,8 +213,8 @@ TEST_CASE("offsets are trimmed as the post-processor says, whatever the pre-toke
                 {"add_prefix_space", keeps},
                 {"trim_offsets", trims}};
   };
-  // The expected values are those of tokenizers 0.23.3. The space before "the" is the text's own, or add_prefix_space
-  // added it.
+  // The expected values are those of tokenizers 0.23.3. The space before "the" belongs to the text, or add_prefix_space
+  // has added it.
   for (const bool adds : {false, true}) {
     CAPTURE(adds);
     CHECK(offsets(" the the", adds, roberta(true, true)) == json({{0, 4}, {5, 8}}));
@@ -234,8 +235,8 @@ TEST_CASE("offsets are trimmed as the post-processor says, whatever the pre-toke
                    "post_processor.processors[1] (RobertaProcessing) trims offsets a second time"));
   }
   CHECK(offsets("the the", true, roberta(false, true)) == json({{1, 3}, {4, 7}}));
-  // The spaces that an added token strips are trimmed from its offsets with other models too; MPNet has WordPiece with
-  // RobertaProcessing.
+  // The spaces that an added token strips are trimmed from its offsets in other models too. MPNet, for example, has
+  // WordPiece with RobertaProcessing.
   document = read_json("wordpiece_json/tokenizer.json");
   for (json& token : document["added_tokens"]) token["lstrip"] = token["content"] == "[MASK]";
   document["pre_tokenizer"].erase("add_prefix_space");
@@ -245,9 +246,8 @@ TEST_CASE("offsets are trimmed as the post-processor says, whatever the pre-toke
   CHECK(offsets("the the", true, roberta(true, true)) == json({{0, 3}, {4, 7}}));
 }
 
-TEST_CASE("the pad and the mask are the special tokens, where the vocabulary has other names for them too") {
-  // all-mpnet-base-v2 is such a model: its special tokens are <pad> and <mask>, and its vocabulary has [PAD] and [MASK]
-  // too.
+TEST_CASE("padding and mask are the special tokens, even if the vocabulary has other tokens with these meanings") {
+  // In all-mpnet-base-v2 the special tokens are <pad> and <mask>, and the vocabulary has [PAD] and [MASK] too.
   TokenizerFolder folder;
   json document = read_json("wordpiece_json/tokenizer.json");
   const TokenizerDescription& bert = load_tokenizer(test_data("tokenizers/wordpiece_json")).description;
@@ -269,7 +269,7 @@ TEST_CASE("the pad and the mask are the special tokens, where the vocabulary has
   CHECK(mpnet.description.mask == static_cast<int32_t>(tokens) + 1);
 }
 
-TEST_CASE("merges as pairs and as strings mean the same") {
+TEST_CASE("merges written as pairs and as strings give the same tokenizer") {
   TokenizerFolder folder;
   json document = read_json("bpe_json/tokenizer.json");
   const auto pairs = load_tokenizer(test_data("tokenizers/bpe_json")).merges;

@@ -1,4 +1,4 @@
-// Reading unigram tokenizers: which file is chosen, and one clear sentence for each thing that is wrong.
+// Tests which file of a unigram tokenizer is read, and the errors for invalid files.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -41,7 +41,7 @@ std::string error_of(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("tokenizer.json goes before a .model file, and of several .model files one must be named") {
+TEST_CASE("tokenizer.json is preferred to a .model file, and one of several .model files must be named") {
   Folder folder;
   folder.copy("sentencepiece/spiece.model", "first.model");
   CHECK(load_tokenizer(folder.path()).description.rules.sentencepiece);
@@ -76,13 +76,13 @@ TEST_CASE("fairseq's dictionary renumbers a .model file's pieces by name") {
   const auto ids = ids_of(encoding);
   REQUIRE(ids.size() > 6);
   CHECK(std::vector<int32_t>(ids.begin(), ids.begin() + 4) == std::vector<int32_t>{0, 4, 5, 7});
-  CHECK(ids[4] == 3);  // a piece without a line
+  CHECK(ids[4] == 3);  // A piece without a line becomes <unk>.
   CHECK(std::vector<int32_t>(ids.end() - 2, ids.end()) == std::vector<int32_t>{8, 2});
   folder.write("dict.txt", "12 9\n13 8\n");
   CHECK(error_of(folder.path()).find("it belongs to another tokenizer") != std::string::npos);
 }
 
-TEST_CASE("a .model file that is wrong is named with the reason") {
+TEST_CASE("the error for an invalid .model file gives the reason") {
   Folder folder;
   const std::string unknown = piece("<unk>", 2), letter = piece("a", 1);
   const struct {
@@ -116,7 +116,7 @@ TEST_CASE("a .model file that is wrong is named with the reason") {
   }
 }
 
-TEST_CASE("a tokenizer.json with Unigram that is wrong is named with the place") {
+TEST_CASE("the error for an invalid tokenizer.json with Unigram names the place") {
   const Folder folder;
   std::ifstream file(test_data("tokenizers/unigram_steps_json/tokenizer.json"));
   const json original = json::parse(file);

@@ -1,4 +1,4 @@
-// Unigram against reference tokenizations: Hugging Face's reading and SentencePiece's own.
+// Compares Unigram with reference tokenizations by Hugging Face's tokenizers and by SentencePiece.
 #include <doctest/doctest.h>
 
 #include "support/shared_data.h"
@@ -23,7 +23,7 @@ EncodeOptions with_names() {
   return options;
 }
 
-// SentencePiece itself puts no </s> behind texts; the references do.
+// Appends </s> to ids, because the references end with it and SentencePiece's library doesn't add it.
 json with_end(std::vector<int32_t> ids, int32_t end) {
   ids.push_back(end);
   return ids;
@@ -41,7 +41,8 @@ TEST_CASE("Unigram equals both references on every text that they agree on") {
     const std::string text = line["text"];
     REQUIRE(json_file.tokenizer.encode(text, with_names(), &encoding).ok());
     check_equal(encoding, line);
-    // The names are Hugging Face's: what its normaliser loses of unknown characters SentencePiece keeps.
+    // Only the ids are compared. The token strings are those of Hugging Face, whose normaliser drops unknown characters
+    // that SentencePiece keeps.
     REQUIRE(model_file.tokenizer.encode(text, with_names(), &encoding).ok());
     const std::string label = line.dump(-1, ' ', true).substr(0, 300);
     CAPTURE(label);
@@ -50,7 +51,7 @@ TEST_CASE("Unigram equals both references on every text that they agree on") {
   CHECK(count == 2661);
 }
 
-TEST_CASE("where the references differ, tokenizer.json gives the one answer and the .model file the other") {
+TEST_CASE("if the references differ, tokenizer.json follows Hugging Face and the .model file follows SentencePiece") {
   const auto path = shared_path(goldens + "unigram_t5_disagreements.jsonl");
   if (!path) return;
   const LoadedTokenizer json_file = load("t5");
@@ -69,7 +70,7 @@ TEST_CASE("where the references differ, tokenizer.json gives the one answer and 
   CHECK(count == 31);
 }
 
-TEST_CASE("a SentencePiece model equals its library, there and back") {
+TEST_CASE("a SentencePiece model encodes and decodes as its library does") {
   const auto path = shared_path(goldens + "spm_test_model.jsonl");
   if (!path) return;
   const LoadedTokenizer loaded = load("sentencepiece/test_model.model");

@@ -1,4 +1,4 @@
-// Unigram against vocabularies, rules and texts that are made to hurt.
+// Tests Unigram with vocabularies, rules and texts that are made to cause much work or a crash.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -39,11 +39,11 @@ convert::OwnedTokenizer pieces(const std::vector<convert::ScoredPiece>& list) {
   return tokenizer;
 }
 
-// One rule: `from` becomes `to`. A hand-made double array.
+// Returns compiled rules with one rule, which replaces `from` by `to`. The double array is made by hand.
 std::vector<uint8_t> one_rule(uint8_t from, const std::string& to, uint32_t value = 0) {
   std::vector<uint32_t> units(513, 0x7F);
-  units[0] = 256u << 10;                                             // the root's children are at 256 ^ byte
-  units[256u ^ from] = (256u ^ from ^ 512u) << 10 | 1u << 8 | from;  // has a leaf, at 512
+  units[0] = 256u << 10;                                             // The children of the root are at 256 ^ byte.
+  units[256u ^ from] = (256u ^ from ^ 512u) << 10 | 1u << 8 | from;  // This unit has a leaf at 512.
   units[512] = 1u << 31 | value;
   std::vector<uint8_t> bytes;
   const auto push = [&](uint32_t word) {
@@ -64,7 +64,7 @@ void with_rule(std::vector<uint8_t> rule, bool sentencepiece, convert::OwnedToke
 
 }  // namespace
 
-TEST_CASE("Unigram looks at no more bytes of a long word than its longest token has for each") {
+TEST_CASE("Unigram reads for each byte of a long word at most as many bytes as the longest token has") {
   const auto files = pieces({{"<unk>", 0}, {"a", -1}, {std::string(max_unigram_token_bytes, 'a'), -2}});
   const TokenizerDescription description = files.view();
   for (bool sentencepiece : {false, true}) {
@@ -84,7 +84,7 @@ TEST_CASE("Unigram looks at no more bytes of a long word than its longest token 
   CHECK(TokenizerFactory::create(longer.view()).status().code() == Code::unsupported);
 }
 
-TEST_CASE("long texts without spaces are encoded and decoded") {
+TEST_CASE("long texts without spaces are encoded and decoded by Unigram") {
   Encoding encoding;
   TextBuffer decoded;
   for (const char* name :
@@ -102,7 +102,7 @@ TEST_CASE("long texts without spaces are encoded and decoded") {
   }
 }
 
-TEST_CASE("a rule cannot make a small text huge") {
+TEST_CASE("a text that a rule makes too long is refused") {
   Encoding encoding;
   for (bool sentencepiece : {false, true}) {
     auto files = pieces({{"<unk>", 0}, {"b", -1}});
@@ -115,14 +115,14 @@ TEST_CASE("a rule cannot make a small text huge") {
     CHECK(encoding.offsets()[100].begin == 1);
     const Status status = loaded.tokenizer.encode(repeated("a", megabyte), options, &encoding);
     CHECK(status.code() == Code::too_long);
-    REQUIRE(loaded.tokenizer.encode("xa", options, &encoding).ok());  // usable after an error
+    REQUIRE(loaded.tokenizer.encode("xa", options, &encoding).ok());  // The tokenizer can be used after an error.
   }
   auto files = pieces({{"<unk>", 0}, {"b", -1}});
   with_rule(one_rule('a', repeated("b", max_replacement_bytes + 1)), false, &files);
   CHECK(TokenizerFactory::create(files.view()).status().code() == Code::unsupported);
 }
 
-TEST_CASE("a normalised text has 64 times its original's length at most, however short that is") {
+TEST_CASE("a normalised text has at most 64 times the length of the original, however short that is") {
   Encoding encoding;
   EncodeOptions options;
   options.add_special_tokens = false;
@@ -153,7 +153,7 @@ TEST_CASE("a normalised text has 64 times its original's length at most, however
   }
 }
 
-TEST_CASE("damaged character maps are refused or do nothing") {
+TEST_CASE("damaged character maps are refused or find nothing") {
   const auto refused = [](std::vector<uint8_t> bytes) {
     Charsmap map;
     return map.create(bytes).code() == Code::corrupt_file;
@@ -163,7 +163,7 @@ TEST_CASE("damaged character maps are refused or do nothing") {
   CHECK(refused({4, 0, 0, 0}));
   CHECK(refused({5, 0, 0, 0, 1, 2, 3, 4, 5}));
   CHECK(refused({0xFC, 0xFF, 0xFF, 0xFF, 1, 2, 3, 4}));
-  CHECK(refused({4, 0, 0, 0, 1, 2, 3, 4, 0xFF, 0}));  // a replacement that is no UTF-8
+  CHECK(refused({4, 0, 0, 0, 1, 2, 3, 4, 0xFF, 0}));  // The replacement isn't UTF-8.
 
   const auto find = [](const std::vector<uint8_t>& bytes, std::string_view text) -> std::string {
     Charsmap map;
@@ -178,12 +178,12 @@ TEST_CASE("damaged character maps are refused or do nothing") {
   CHECK(find(one_rule('a', accent), "b") == "none");
   CHECK(find(one_rule('a', accent), "") == "none");
   CHECK(find(one_rule('a', accent, 2), "a") == "1:y");
-  CHECK(find(one_rule('a', accent, 1), "a") == "none");  // inside a character
+  CHECK(find(one_rule('a', accent, 1), "a") == "none");  // The value points inside a character.
   CHECK(find(one_rule('a', accent, 999), "a") == "none");
   auto cut = one_rule('a', accent);
-  cut[1] = 1;  // a shorter array: the leaf is outside, and what follows is no text
+  cut[1] = 1;  // With a shorter array the leaf is outside, and the replacements aren't text.
   CHECK(refused(cut));
-  // Every unit in turn becomes every odd value.
+  // Some bytes of the array are replaced, one at a time, by every value.
   std::vector<uint8_t> original = one_rule('a', accent);
   for (size_t at : {4u, 5u, 7u, 4u + 4 * 353, 5u + 4 * 353, 7u + 4 * 353, 4u + 4 * 512, 7u + 4 * 512}) {
     for (int value = 0; value < 256; ++value) {
@@ -194,7 +194,7 @@ TEST_CASE("damaged character maps are refused or do nothing") {
   }
 }
 
-TEST_CASE("a trie finds what a list of tokens has") {
+TEST_CASE("a trie finds the same tokens as a search in a list") {
   Array<TokenTrie::Entry> entries;
   std::vector<std::string> names = {"b", "ab", "a", "", "abc", "\xFF\x01", "\xFF", "ab"};
   for (int c = 1; c < 256; ++c) names.push_back(std::string("x") + static_cast<char>(c));
@@ -214,7 +214,7 @@ TEST_CASE("a trie finds what a list of tokens has") {
   CHECK(empty.find("a") == -1);
 }
 
-TEST_CASE("special tokens do not come out of a text where the caller wants it plain") {
+TEST_CASE("special tokens are not matched in a text if the caller turns matching off") {
   for (const char* name : {"unigram_json", "unigram_steps_json", "unigram_text_json", "sentencepiece"}) {
     const LoadedTokenizer loaded(convert::load_tokenizer(test_data(std::string("tokenizers/") + name)));
     Encoding encoding;
@@ -229,7 +229,7 @@ TEST_CASE("special tokens do not come out of a text where the caller wants it pl
   }
 }
 
-TEST_CASE("a SentencePiece model cut anywhere is an error or another model, never a fault") {
+TEST_CASE("a SentencePiece model cut at any byte is refused or is another valid model") {
   namespace fs = std::filesystem;
   const std::string whole = read_file(test_data("tokenizers/sentencepiece/spiece.model"));
   REQUIRE(whole.size() > 1000);

@@ -1,4 +1,4 @@
-// WordPiece against reference tokenizations.
+// Compares WordPiece with reference tokenizations.
 #include <doctest/doctest.h>
 
 #include "support/shared_data.h"
@@ -42,7 +42,7 @@ TEST_CASE("WordPiece equals the reference on every text, from tokenizer.json and
   CHECK(count > 0);
 }
 
-TEST_CASE("where references disagree WordPiece follows Hugging Face") {
+TEST_CASE("if the references disagree, WordPiece follows Hugging Face") {
   const auto path = shared_path(goldens + "wordpiece_disagreements.jsonl");
   if (!path) return;
   const LoadedTokenizer bert(load("bert-base-uncased"));
@@ -56,7 +56,7 @@ TEST_CASE("where references disagree WordPiece follows Hugging Face") {
         }) > 0);
 }
 
-TEST_CASE("WordPiece decodes as the reference") {
+TEST_CASE("WordPiece decodes as the reference does") {
   const auto path = shared_path(goldens + "wordpiece_decode.jsonl");
   if (!path) return;
   const LoadedTokenizer bert(load("bert-base-uncased"));

@@ -20,7 +20,7 @@ import tempfile
 
 import compositions
 
-VERSION = "0.23.3"  # as in third_party/README.md; others read some compositions differently
+VERSION = "0.23.3"  # The version in third_party/README.md. Other versions read some compositions differently.
 DATA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "data", "tokenizers")
 
 
@@ -63,7 +63,7 @@ def load_reference(folder):
 
 
 class Quiet:
-    """Keeps what a panicking Rust library prints away from the terminal."""
+    """Hides what a Rust library prints when it panics."""
 
     def __enter__(self):
         self.saved = os.dup(2)
@@ -77,7 +77,7 @@ class Quiet:
 
 
 def attempt(action):
-    """The action's result and None, or None and the error. A panic is a BaseException, but no Exception."""
+    """Returns the action's result and None, or None and the error. A panic is a BaseException, but no Exception."""
     try:
         with Quiet():
             return action(), None
@@ -152,7 +152,7 @@ class Comparison:
             os.remove(path)
 
     def judge(self, number, path, records, options, code, answers, said):
-        """Whether linformer gave the reference's answers, or refused the composition with a proper error."""
+        """Returns whether linformer gave the reference's answers, or refused the composition with a proper error."""
         if code != 0 and not answers:
             if code != 1 or said.count("\n") != 1 or path not in said:
                 return self.report(number, f"exit status {code}, said {said!r}")

@@ -16,7 +16,7 @@ ODD = ["", " ", "  ", "\t", "\n", "\r\n", "\u00a0", "\u2009", "\u3000", "\u2028"
 CONTENTS = ["<mask>", "[MASK]", "<s>", "</s>", "[CLS]", "[SEP]", "<unk>", "Linformer", "linformer", "LINFORMER", "->",
             "\u00c9", "a\u0301", "\u00e9", "the", "The", " ", "  ", "\u2581", "\u2581the", "\u0120the", "##a", "\u4e2d",
             "keep", "keeper", "ee", "\u0130", "\ufb01", " a", "a ", "\u00a0", "", "new", "\u1100\u1161"]
-NOTHING = ["\u0301", "\u0301\u0323", "\x01", "\u200b", "\u00ad"]  # some normalizers reduce these to nothing
+NOTHING = ["\u0301", "\u0301\u0323", "\x01", "\u200b", "\u00ad"]  # Some normalizers remove these.
 
 
 def make_text(chance):
@@ -66,7 +66,7 @@ def sequence(list_name, parts):
 
 
 def nested(chance, list_name, make, most):
-    """One part, no part, or several parts in a sequence, which may itself be in a sequence."""
+    """Returns one part, no part, or several parts in a sequence, which may itself be in a sequence."""
     shape = chance.random()
     if shape < 0.25:
         return make()
@@ -79,13 +79,13 @@ def nested(chance, list_name, make, most):
 
 
 def normalizer(chance, model, charsmap):
-    if chance.random() < 0.05:  # whatever the model is
+    if chance.random() < 0.05:  # These don't depend on the model.
         return chance.choice([{"type": "ByteLevel"}, bert_normalizer(chance),
                               nested(chance, "normalizers", lambda: step(chance, charsmap), 3)])
     if model == "BPE" and chance.random() < 0.5:
         forms = nested(chance, "normalizers", lambda: {"type": chance.choice(("NFC", "NFD", "NFKC", "NFKD"))}, 2)
         return chance.choice([None, sequence("normalizers", []), forms, forms])
-    if model == "BPE" and chance.random() < 0.5:  # Gemma's and Llama's
+    if model == "BPE" and chance.random() < 0.5:  # The normalizers of Gemma and Llama.
         marks = {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"}
         return chance.choice([marks, sequence("normalizers", [{"type": "Prepend", "prepend": "\u2581"}, marks])])
     if model == "WordPiece":
@@ -143,7 +143,7 @@ def split(chance):
 
 
 def splits(chance):
-    """What may stand before ByteLevel or Metaspace."""
+    """Returns pre-tokenizers that may precede ByteLevel or Metaspace."""
     options = [split(chance), split(chance), {"type": "WhitespaceSplit"},
                {"type": "Digits", "individual_digits": flag(chance)},
                {"type": "Punctuation", "behavior": chance.choice(["Isolated"] + BEHAVIORS)}]
@@ -217,7 +217,7 @@ def one_processor(chance, names):
 
 
 def post_processor(chance, names):
-    if chance.random() < 0.7:  # one template, and perhaps ByteLevel before or after it
+    if chance.random() < 0.7:  # One template, sometimes with ByteLevel before or after it.
         fixed = fixed_tokens(names)
         parts = [chance.choice([{"type": "BertProcessing", **fixed}, roberta(chance, fixed), template(chance, names)])]
         if chance.random() < 0.4:
@@ -238,7 +238,7 @@ def added_tokens(chance, names):
         if content:
             following = max(following, number + 1)
         if chance.random() < 0.01:
-            number += 7  # the reference ignores this number and assigns its own
+            number += 7  # The reference ignores this id and assigns its own.
         token = {"id": number, "content": content, "single_word": chance.random() < 0.25, "lstrip": flag(chance),
                  "rstrip": chance.random() < 0.3, "normalized": flag(chance), "special": chance.random() < 0.3}
         tokens.append(token)
@@ -257,8 +257,8 @@ def make_document(chance, charsmap):
 
 
 def leaves_out_bytes(document):
-    """Whether bytes or characters are left out because no token stands for them. The reference then gives the tokens after such a
-    byte the offsets of other characters; linformer gives their own (runtime/text/README.md)."""
+    """Returns whether bytes or characters are dropped because they have no token. The reference then gives the tokens
+    after such a byte wrong offsets, but linformer gives the right ones (runtime/text/README.md)."""
     model = document["model"]
     missing = set(vocabularies.PRINTABLE.values()) - set(vocabularies.names_of(model))
     of_bytes = "ByteLevel" in json.dumps(document["pre_tokenizer"])

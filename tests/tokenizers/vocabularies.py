@@ -9,7 +9,7 @@ WORDS = ["the", "keeper", "keep", "of", "river", "ing", "Linformer", "don't", "i
 
 
 def printable_bytes():
-    """The printable character that byte-level BPE writes for each byte."""
+    """Returns the printable character that byte-level BPE writes for each byte."""
     visible = [*range(0x21, 0x7f), *range(0xa1, 0xad), *range(0xae, 0x100)]
     characters, stand_in = {}, 0x100
     for byte in range(256):
@@ -49,11 +49,11 @@ def byte_bpe(chance):
 
 
 def character_bpe(chance):
-    """Gemma's and Llama's kind: characters with bytes for those that have no token."""
+    """Makes a BPE like Gemma's and Llama's: characters, with byte fallback for characters without a token."""
     words = [list(chance.choice(["", "\u2581", "\u2581\u2581", " "]) + chance.choice(WORDS)) for _ in range(60)]
     symbols = sorted({symbol for word in words for symbol in word if chance.random() < 0.95})
     if chance.random() < 0.3:
-        words += [["a", "\u2581", "b"], ["\u2581", "t", "h", "e", "\u2581"]]  # merges go over marks
+        words += [["a", "\u2581", "b"], ["\u2581", "t", "h", "e", "\u2581"]]  # These words give merges across marks.
     fallback = chance.random() < 0.6
     if fallback:
         symbols += [f"<0x{byte:02X}>" for byte in range(256 if chance.random() < 0.95 else 255)]
@@ -81,7 +81,7 @@ def bpe(chance, symbols, words):
     merges = list(dict.fromkeys(merges))
     known = set(symbols)
     kept = []
-    for pair in merges:  # in the order in which the tokens come to be
+    for pair in merges:  # In the order in which the merges create tokens.
         if pair[0] in known and pair[1] in known:
             kept.append(pair)
             known.add("".join(pair))
@@ -104,7 +104,7 @@ def bpe(chance, symbols, words):
 
 
 def words_as_tokens(chance, words, vocabulary):
-    """Whole words that no merges make."""
+    """Returns whole words that no merges create, with ids."""
     following = max(vocabulary.values()) + 1
     chosen = dict.fromkeys("".join(chance.choice(words)) for _ in range(12))
     return {token: following + i for i, token in enumerate(token for token in chosen if token not in vocabulary)}
@@ -149,7 +149,7 @@ def unigram(chance):
 
 
 def names_of(model):
-    """The id of each token."""
+    """Returns the id of each token."""
     if isinstance(model["vocab"], dict):
         return model["vocab"]
     return {token: i for i, (token, _) in enumerate(model["vocab"])}

@@ -27,7 +27,7 @@ def worker(options):
     """Embeds the sentences once to warm up, and then once for each line of standard input. Prints the seconds."""
     import numpy as np
     engine, precision = options["engine"].split()
-    results, sys.stdout = sys.stdout, sys.stderr  # the libraries print to standard output, too
+    results, sys.stdout = sys.stdout, sys.stderr  # The libraries print to standard output, too.
     with open(options["texts"], encoding="utf-8") as file:
         texts = [line.strip() for line in file if line.strip()][:options["count"]]
     encode = ENCODERS[engine](options["model"], precision, options)
@@ -110,7 +110,7 @@ def main():
                 engines.append(engine)
         for number in range(arguments.rounds):
             for engine in engines if number % 2 == 0 else reversed(engines):
-                time.sleep(0.2)  # lets busy-waiting threads of the previous library stop
+                time.sleep(0.2)  # Lets busy-waiting threads of the previous library stop.
                 engine.turn()
         if not engines:
             sys.exit("embedders.py: no library of the list could be run")

@@ -1,12 +1,13 @@
-"""How each library loads a folder of sentence-transformers, and embeds sentences with it.
+"""Loads a model folder of sentence-transformers with each library, and embeds sentences with it.
 
-Every ``*_encoder(model, precision, options)`` returns a function from a list of texts to an array of vectors.
+Each ``*_encoder(model, precision, options)`` returns a function that takes a list of texts and returns an array of
+vectors.
 """
 import importlib.util
 import json
 import os
 
-ENGINES = {  # name: the packages that it needs
+ENGINES = {  # The name of each engine, and the packages that it needs.
     "torch f32": ("sentence_transformers",), "torch bf16": ("sentence_transformers",),
     "onnx f32": ("sentence_transformers", "optimum.onnxruntime"),
     "onnx int8": ("sentence_transformers", "optimum.onnxruntime"),
@@ -35,7 +36,10 @@ def torch_encoder(model, precision, options):
 
 
 def onnx_model(options, precision):
-    """The folder of a model that sentence-transformers exported; quantised as it recommends for this processor."""
+    """Exports the model to ONNX and quantises it, as sentence-transformers recommends for processors with AVX-512 VNNI.
+
+    Returns the folder, and the name of the file for the precision.
+    """
     from sentence_transformers import SentenceTransformer, export_dynamic_quantized_onnx_model
     place = os.path.join(options["scratch"], "onnx")
     if not os.path.exists(place):

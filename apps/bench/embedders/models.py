@@ -1,4 +1,4 @@
-"""The models that are timed: what a folder of sentence-transformers says of itself, and folders with random weights."""
+"""Reads the pooling of a model folder of sentence-transformers, and makes models with random weights."""
 import json
 import os
 
@@ -9,7 +9,10 @@ SHAPES = {"bge-small": {"hidden_size": 384, "num_hidden_layers": 12, "num_attent
 
 
 def random_model(shape, tokenizer, folder):
-    """A folder of sentence-transformers with random weights, the vector of the first token, and another's tokenizer."""
+    """Writes a model of sentence-transformers with random weights and returns its folder.
+
+    It pools the first token, and `tokenizer` is the folder of a model whose tokenizer it uses.
+    """
     import torch
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.models import Normalize, Pooling, Transformer
@@ -27,6 +30,6 @@ def random_model(shape, tokenizer, folder):
 def pooling_of(model):
     with open(os.path.join(model, "1_Pooling", "config.json"), encoding="utf-8") as file:
         pooling = json.load(file)
-    width = pooling.get("word_embedding_dimension") or pooling["embedding_dimension"]  # the name differs by version
+    width = pooling.get("word_embedding_dimension") or pooling["embedding_dimension"]  # The name differs by version.
     is_first_token = pooling.get("pooling_mode_cls_token") or pooling.get("pooling_mode") == "cls"
     return ("cls" if is_first_token else "mean"), width

@@ -1,1 +1,1 @@
-"""Other engines beside linformer: the parts of peers.py."""
+"""The modules of peers.py, which times other engines beside linformer."""

@@ -1,4 +1,4 @@
-"""peers.py classify: reviews a second of a classifier that apps/train made, in every engine, and its answers."""
+"""peers.py classify: times a classifier that apps/train made in every engine, and compares the labels and logits."""
 import json
 import os
 import sys
@@ -11,12 +11,12 @@ from . import weights as w
 from .common import UserError, note, processor, progress, write_json
 from .turns import BENCH
 
-# Of a logit of linformer's f32 beside PyTorch's.
+# The largest allowed difference between a logit of linformer's f32 and PyTorch's.
 MOST_DIFFERENCE = 1e-4
 
 
 def read_records(options):
-    """(texts, labels or Nones)"""
+    """Returns the texts and the labels of the records. The label is None if a record has none."""
     found = []
     for number, line in enumerate(texts.lines_of(options.texts), 1):
         if not line.strip():
@@ -38,14 +38,14 @@ def read_records(options):
 
 
 def indices(labels, names):
-    """Labels as indices, by name or number; None where a record has none that is known."""
+    """Returns the labels as indices. Labels may be names or numbers. Returns None if a label is missing or unknown."""
     known = {**{str(i): i for i in range(len(names))}, **{name: i for i, name in enumerate(names)}}
     made = [known.get(str(label)) for label in labels]
     return None if None in made else np.array(made)
 
 
 def read_checkpoint(folder):
-    """(shape, weights) with apps/train's own code, so with PyTorch."""
+    """Returns the shape and the weights of a checkpoint, which the code of apps/train reads with PyTorch."""
     sys.path.insert(0, os.path.join(os.path.dirname(BENCH), "train"))
     import checkpoint
     import config
@@ -80,12 +80,12 @@ def run(options):
         with open(os.path.join(options.checkpoint, "labels.txt"), encoding="utf-8") as file:
             names = file.read().splitlines()
     except OSError as error:
-        raise UserError(f"{options.checkpoint} has no labels.txt: --checkpoint names what train.py --out "
+        raise UserError(f"{options.checkpoint} has no labels.txt: give --checkpoint the folder that train.py --out "
                         "wrote") from error
     truth = indices(truth, names)
     if "pytorch" not in options.found or "tokenizers" in options.missing:
-        note("linformer is measured alone: reading the checkpoint takes PyTorch and tokenizers, which the environment "
-             "has not")
+        note("linformer is measured alone: the environment doesn't have PyTorch and tokenizers, which read the "
+             "checkpoint")
         options.engines = [engine for engine in options.engines if engine == "linformer"]
     quiet = options.json == "-"
     with tempfile.TemporaryDirectory(prefix="peers-", dir=options.scratch) as folder:
@@ -102,7 +102,7 @@ def run(options):
                      "longest": shape.longest}
             peers = texts.worker_peers(options, folder, "classify", path("weights.safetensors"), shape,
                                        path("calibration.npz"), about, classifier=True)
-            # The plain graph was for sentences: this model is small, and one kind says enough.
+            # The plain graph isn't measured here. `sentences` compares it with the fused one.
             peers = [peer for peer in peers if peer.about.get("graph") != "plain"]
         with open(path("texts.json"), "w", encoding="utf-8") as file:
             json.dump(lines, file)
@@ -133,7 +133,10 @@ def run(options):
 
 
 def compare(peers, outputs, reference, truth):
-    """Adds what the logits say; whether linformer's f32 gives PyTorch's answers, None where that isn't known."""
+    """Adds the accuracy and the differences from PyTorch's logits to the figures of each peer.
+
+    Returns whether linformer's f32 gives PyTorch's answers, or None if one of them wasn't measured.
+    """
     wanted = None if reference is None or reference.error else np.load(outputs[reference])
     agree = None
     for peer in peers:

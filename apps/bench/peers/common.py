@@ -1,4 +1,4 @@
-"""What all parts need: errors in one line, progress for people, programs that are run. Standard library only."""
+"""Errors, progress, tables and child processes for all modules. It uses only the standard library."""
 import json
 import os
 import subprocess
@@ -6,11 +6,11 @@ import sys
 
 
 class UserError(Exception):
-    """Something that the user can mend; its text is the whole message."""
+    """An error that the user can correct. Its text is the whole message."""
 
 
 class Progress:
-    """What is being done, on standard error and only where somebody watches."""
+    """Shows the current step on standard error if it is a terminal."""
 
     def __init__(self):
         self.shown = sys.stderr.isatty()
@@ -28,7 +28,7 @@ progress = Progress()
 
 
 def note(text):
-    """A line that matters without a terminal too."""
+    """Prints a line on standard error, even if it is not a terminal."""
     progress.clear()
     print(f"peers.py: {text}", file=sys.stderr, flush=True)
 
@@ -39,7 +39,7 @@ def last_line(text):
 
 
 def run(command, what):
-    """A program's standard output; a failure becomes one line that begins with `what`."""
+    """Runs a program and returns its standard output. Raises UserError with a line that begins with `what`."""
     try:
         done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True)
@@ -53,7 +53,7 @@ def run(command, what):
 
 
 def write_json(path, value):
-    # JSON has no NaN and no infinity: a figure that isn't finite is null.
+    # JSON has no NaN and no infinity, so numbers that aren't finite become null.
     finite = json.loads(json.dumps(value), parse_constant=lambda name: None)
     text = json.dumps(finite, indent=2) + "\n"
     if path == "-":
@@ -69,7 +69,7 @@ def write_json(path, value):
 
 
 def print_table(columns, rows, out=None):
-    """columns: (title, alignment); rows: texts. Two spaces between columns."""
+    """Prints a table. Each column is a title and an alignment, and each row is a list of texts."""
     out = out or sys.stdout
     table = [[title for title, _ in columns]] + rows
     widths = [max(len(row[i]) for row in table) for i in range(len(columns))]
@@ -80,7 +80,7 @@ def print_table(columns, rows, out=None):
 
 
 def memory(name):
-    """Bytes of a line of /proc/meminfo; None where there is no such file."""
+    """Returns the value of a line of /proc/meminfo in bytes, or None if there is no such file."""
     try:
         with open("/proc/meminfo", encoding="ascii") as file:
             for line in file:

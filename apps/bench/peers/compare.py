@@ -1,10 +1,12 @@
-"""How far two engines' outputs are apart."""
+"""Compares the outputs of two engines."""
 import numpy as np
 
 
 def differences(path, reference_path):
-    """Largest difference relative to the largest number, and the cosines of rows."""
-    # Rows of the last axis. As float64 piece by piece: outputs of long texts are large.
+    """Returns the largest difference relative to the largest number, and the mean and the least cosine of rows.
+
+    A row is a vector of the last axis.
+    """
     ours, wanted = (np.load(p).astype(np.float64) for p in (path, reference_path))
     if ours.shape != wanted.shape:
         return {"error": f"an output of {ours.shape}, not {wanted.shape}"}

@@ -1,4 +1,4 @@
-"""peers.py encode: one text through an encoder of RoBERTa-base's size."""
+"""peers.py encode: times one text in an encoder of RoBERTa-base's size."""
 import os
 import statistics
 import tempfile
@@ -17,7 +17,7 @@ PRECISIONS = {"pytorch": ("f32", "bf16"), "onnxruntime": ("f32", "int8"), "openv
 
 
 class Ours(Peer):
-    """linformer bench, a fresh process in each turn: of a turn it tells the median and the least."""
+    """linformer bench, in a new process for each turn. A turn returns the median and the least time of its calls."""
 
     def __init__(self, precision, programs, checkpoint, settings, model, ids, n, threads):
         super().__init__("linformer", precision)
@@ -50,7 +50,7 @@ class Ours(Peer):
 
 
 class Files:
-    """What one comparison keeps on disk: the weights, and for a length what each engine loads."""
+    """The files of a comparison: the weights, and for each length the models that the engines load."""
 
     def __init__(self, folder, shape, seed):
         self.folder, self.shape = folder, shape
@@ -65,11 +65,11 @@ class Files:
         return self.shape.vocabulary
 
     def task(self, n):
-        """What a worker needs to compute with PyTorch."""
+        """Returns the part of a worker's spec that PyTorch needs."""
         return {"task": "encode", "weights": self.weights, "shape": self.shape._asdict(), "n": n}
 
     def graph(self, n, fused, out):
-        """What makes an ONNX graph."""
+        """Returns the spec of the step that makes an ONNX graph."""
         return {"kind": "graph", "weights": self.weights, "shape": self.shape._asdict(), "n": n, "fused": fused,
                 "out": out}
 
@@ -78,7 +78,7 @@ class Files:
 
 
 def write_ids(files, n, calibrations):
-    """No pads and no special tokens: all rows are computed."""
+    """Writes random ids for the text and for calibration. They have no pads, so that all rows are computed."""
     chance = np.random.default_rng([SEED, n])
     made = [chance.integers(4, files.vocabulary, (1, n), dtype=np.int64) for _ in range(1 + calibrations)]
     ids, calibration = files.path("ids.npy"), files.path("calibration.npz")
@@ -126,7 +126,7 @@ def measure(options, files, programs, n):
     outputs = {peer: files.path(f"output-{i}.npy") for i, peer in enumerate(peers)}
     reference = next((p for p in peers if (p.engine, p.precision) == ("pytorch", "f32")), None)
     if reference is None and "pytorch" in options.found:
-        # Not timed, but what the others are compared with.
+        # This peer isn't timed. The outputs of the others are compared with its output.
         spec = {"threads": options.threads, "ids": ids, **files.task(n)}
         reference = WorkerPeer("pytorch", "f32", spec, files.folder)
         outputs[reference] = files.path("output-reference.npy")
@@ -135,14 +135,14 @@ def measure(options, files, programs, n):
     turns.take_turns(peers, options.rounds, options.seconds, f"n {n}", outputs)
     if reference is not None:
         compare_all(peers, outputs, reference)
-    for name in os.listdir(files.folder):  # the next length makes its own; our models serve all lengths
+    for name in os.listdir(files.folder):  # The next length needs new graphs. Models of linformer are for all lengths.
         if name.startswith(("plain", "fused", "int8.onnx", "int8.xml", "int8.bin", "output")):
             os.remove(files.path(name))
     return peers
 
 
 def limits_of(peers):
-    """Medians over all runs of linformer bench."""
+    """Returns the median of each limit over all runs of linformer bench."""
     found = [limits for peer in peers for limits in getattr(peer, "limits", [])]
     numbers = {}
     for limits in found:

@@ -1,4 +1,4 @@
-"""How each engine loads a model and runs it. Imported by workers alone, so that a process has only its own engine."""
+"""Loads and runs models in each engine. Only workers import this module, so that each process loads only its engine."""
 import json
 import os
 import sys
@@ -20,7 +20,7 @@ def load_onnxruntime(path, spec):
 def load_openvino(path, spec):
     import openvino
     settings = {"INFERENCE_NUM_THREADS": spec["threads"], "NUM_STREAMS": 1, "PERFORMANCE_HINT": "LATENCY"}
-    # An int8 model keeps OpenVINO's own choice for what isn't int8.
+    # For the parts of an int8 model that aren't int8, OpenVINO chooses the precision.
     if spec["precision"] in ("f32", "bf16"):
         settings["INFERENCE_PRECISION_HINT"] = spec["precision"]
     request = openvino.Core().compile_model(path, "CPU", settings).create_infer_request()
@@ -50,7 +50,7 @@ def version(engine):
 
 
 class Encode:
-    """One text of token ids, the same in each call."""
+    """Encodes one text of token ids, which is the same in each call."""
 
     def __init__(self, spec):
         self.ids = np.load(spec["ids"])
@@ -62,12 +62,12 @@ class Encode:
             self.call = torch.inference_mode()(lambda: model(ids).float().numpy())
         else:
             model = load_graph(spec)
-            self.call = lambda: model(ids=self.ids)  # OpenVINO gives the same array again in each call
+            self.call = lambda: model(ids=self.ids)  # OpenVINO returns the same array in each call.
         self.call()
 
 
 class Model:
-    """One text through a model of transformers."""
+    """Encodes one text with a model of transformers."""
 
     def __init__(self, spec):
         self.ids = np.load(spec["ids"])
@@ -84,7 +84,7 @@ class Model:
 
 
 class Reformer:
-    """Layers with LSH attention on rows that are given, so that no embedding is timed."""
+    """Runs layers with LSH attention. The rows are inputs, so that no embedding is timed."""
 
     def __init__(self, spec):
         torch, dtype = start_torch(spec)
@@ -103,16 +103,16 @@ class Reformer:
 
 
 class Texts:
-    """A pass over all texts in batches of 32, sorted by length and padded: as users of these engines do it."""
+    """Runs all texts in batches that are sorted by length and padded, as users of these engines do."""
 
     def __init__(self, spec):
         with open(spec["texts"], encoding="utf-8") as file:
             self.texts = json.load(file)
-        # By characters, as sentence-transformers does: before anything is tokenized.
+        # The texts are sorted by their characters, before they are tokenized, as in sentence-transformers.
         order = sorted(range(len(self.texts)), key=lambda i: -len(self.texts[i]))
         self.batches = [order[begin:begin + spec["batch"]] for begin in range(0, len(order), spec["batch"])]
         self.load(spec)
-        # The longest, one in the middle and the shortest.
+        # Warms up with the longest batch, one in the middle and the shortest.
         for index in sorted({0, len(self.batches) // 2, len(self.batches) - 1}):
             self.vectors(self.batches[index])
 

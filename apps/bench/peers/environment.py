@@ -1,4 +1,4 @@
-"""The virtual environment with the other engines. Standard library only."""
+"""Makes and enters the virtual environment with the other engines. It uses only the standard library."""
 import json
 import os
 import pathlib
@@ -10,11 +10,11 @@ import venv
 
 from .common import UserError, last_line, note, progress
 
-# One set of versions, so that figures of two runs can be compared.
+# The versions are fixed, so that the results of two runs can be compared.
 PINS = {
     "torch": "2.15.0", "onnxruntime": "1.32.0", "onnx": "1.23.2", "openvino": "2026.4.1", "nncf": "3.4.0",
     "transformers": "5.23.0", "tokenizers": "0.23.3", "numpy": "2.4.6", "safetensors": "0.8.0"}
-# What PyTorch imports on a CPU. Its own list also has several gigabytes for GPUs.
+# The packages that PyTorch imports on a CPU. Its own list of requirements has several more gigabytes for GPUs.
 TORCH_NEEDS = ("filelock", "typing-extensions", "sympy", "mpmath", "networkx", "jinja2", "markupsafe", "fsspec",
                "setuptools")
 # The packages without which an engine can't run.
@@ -34,7 +34,7 @@ def python_of(folder):
 
 
 def record_of(folder):
-    """What setup wrote at its end; None where it never came so far."""
+    """Returns the record that setup writes at its end, or None if there is none."""
     try:
         with open(os.path.join(folder, RECORD), encoding="utf-8") as file:
             return json.load(file)
@@ -52,7 +52,7 @@ def python(folder, *arguments):
 
 
 def pip(folder, *arguments):
-    """None where it worked, otherwise the reason."""
+    """Installs packages. Returns None, or the reason if that failed."""
     done = python(folder, "-m", "pip", "install", "--disable-pip-version-check", "--no-input", *arguments)
     if done.returncode == 0:
         return None
@@ -71,14 +71,14 @@ def install_torch(folder):
         return problem
     if import_error(folder, "torch") is None:
         return None
-    # The build for GPUs doesn't start without their libraries, though nothing here calls them.
+    # A build for GPUs doesn't start without its GPU libraries, although nothing here calls them.
     wanted = gpu_libraries(folder)
     progress.say(f"installing {len(wanted)} libraries without which this PyTorch doesn't start ...")
     return pip(folder, *wanted) or import_error(folder, "torch")
 
 
 def gpu_libraries(folder):
-    """PyTorch's own requirements of the maker of GPUs; not its compiler, which nothing here uses."""
+    """Returns PyTorch's requirements of NVIDIA's libraries. Triton, its compiler, isn't needed."""
     done = python(folder, "-c", "import importlib.metadata as m; print('\\n'.join(m.requires('torch')))")
     wanted = []
     for line in done.stdout.splitlines():
@@ -89,7 +89,7 @@ def gpu_libraries(folder):
 
 
 def setup(folder):
-    """Makes the environment, says what couldn't be had, and goes on without it."""
+    """Makes the environment. Packages that can't be installed are named and left out."""
     begin = time.monotonic()
     folder = os.path.abspath(folder)
     progress.say(f"making {folder} ...")
@@ -97,7 +97,7 @@ def setup(folder):
         os.makedirs(folder, exist_ok=True)
         if not os.path.exists(python_of(folder)):
             if any(pathlib.Path(folder).iterdir()):
-                raise UserError(f"{folder} is not empty and no environment: name another folder with --environment")
+                raise UserError(f"{folder} is not empty and not an environment: name another folder with --environment")
             venv.create(folder, with_pip=True)
     except OSError as error:
         raise UserError(f"{folder} can't be written: {error.strerror or error}") from error
@@ -105,34 +105,34 @@ def setup(folder):
         raise UserError("this Python can't make a virtual environment with pip: install its venv package "
                         "(python3-venv in Debian), or run peers.py with another Python") from error
     missing = {}
-    # numpy first: the others then agree with its version.
+    # numpy is installed first, so that the other packages are chosen for its version.
     for package in ["numpy", "torch", *(name for name in PINS if name not in ("numpy", "torch"))]:
         progress.say(f"installing {package} {PINS[package]} ...")
         problem = install_torch(folder) if package == "torch" else pip(folder, f"{package}=={PINS[package]}")
         if problem and package != "torch":
             if pip(folder, package) is None:
-                note(f"{package} {PINS[package]} can't be had for this Python; the newest that can is taken")
+                note(f"{package} {PINS[package]} isn't available for this Python; the newest available version is used")
                 problem = None
         if not problem:
             problem = import_error(folder, package)
         if problem:
             missing[package] = problem
             note(f"{package} {PINS[package]} couldn't be installed: {problem}")
-    # Measuring reports to nobody; OpenVINO and NNCF do without this package.
+    # This package would send usage data. OpenVINO and NNCF work without it.
     python(folder, "-m", "pip", "uninstall", "-y", "openvino-telemetry")
     progress.clear()
     if "numpy" in missing:
-        raise UserError("nothing works without numpy: see the reason above")
+        raise UserError("numpy is required and couldn't be installed: see the reason above")
     with open(os.path.join(folder, RECORD), "w", encoding="utf-8") as file:
         json.dump({"pins": PINS, "missing": missing}, file, indent=2)
     for engine, packages in NEEDS.items():
         lost = [package for package in packages if package in missing]
-        note(f"{engine}: " + ("not there, for want of " + " and ".join(lost) if lost else "ready"))
+        note(f"{engine}: " + ("not available without " + " and ".join(lost) if lost else "ready"))
     note(f"environment in {folder}, {time.monotonic() - begin:.0f} s")
 
 
 def enter(folder, arguments):
-    """Goes on with the environment's Python, which is made where it isn't there yet."""
+    """Continues this program with the environment's Python. Makes the environment if it doesn't exist."""
     folder = os.path.abspath(folder)
     if os.path.realpath(sys.prefix) == os.path.realpath(folder):
         return
@@ -144,6 +144,6 @@ def enter(folder, arguments):
 
 
 def missing_packages():
-    """Of the environment that this process runs in: {package: reason}."""
+    """Returns the packages that the environment of this process doesn't have, with the reasons: {package: reason}."""
     record = record_of(sys.prefix)
     return record["missing"] if record else {}

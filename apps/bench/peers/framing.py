@@ -1,6 +1,6 @@
-"""Token ids of texts by Hugging Face's tokenizers alone: apps/train's code and transformers import PyTorch.
+"""Tokenizes texts with Hugging Face's tokenizers only.
 
-Its libraries would count as memory of every engine.
+The code of apps/train and transformers import PyTorch, whose memory would then count for every engine.
 """
 import json
 import os
@@ -33,7 +33,7 @@ def frame(ids, longest):
 
 
 def batch(sequences, longest):
-    """(ids, mask) of texts without special tokens, framed and padded to the longest of them."""
+    """Adds special tokens to sequences without them, and pads them to the longest one. Returns the ids and the mask."""
     framed = [frame(sequence, longest) for sequence in sequences]
     ids = np.full((len(framed), max(map(len, framed))), PAD, dtype=np.int64)
     for row, sequence in zip(ids, framed):
@@ -46,7 +46,7 @@ def bert_tokenizer(folder, longest, pad):
     path = os.path.join(folder, "tokenizer.json")
     try:
         made = Tokenizer.from_file(path)
-    except Exception as error:  # the library raises nothing more special
+    except Exception as error:  # The library raises no more specific class.
         raise UserError(f"{path} is no tokenizer: {error}") from error
     made.enable_truncation(longest)
     made.enable_padding(pad_id=pad, pad_token=made.id_to_token(pad))
@@ -54,7 +54,7 @@ def bert_tokenizer(folder, longest, pad):
 
 
 def bert_batch(tokenizer, texts):
-    """(ids, mask) of texts with special tokens, padded to the longest of them."""
+    """Tokenizes texts with special tokens, and pads them to the longest one. Returns the ids and the mask."""
     encoded = tokenizer.encode_batch(texts)
     return tuple(np.array([getattr(one, name) for one in encoded], dtype=np.int64)
                  for name in ("ids", "attention_mask"))

@@ -1,14 +1,14 @@
-"""ONNX graphs of an encoder, written node by node: no exporter decides what the engines get.
+"""Writes ONNX graphs of an encoder node by node, so that the graphs don't depend on an exporter.
 
-fused: with ONNX Runtime's own operators (MultiHeadAttention, SkipLayerNormalization, BiasGelu), what its optimizer
-makes of a transformer at best. Otherwise standard operators, which OpenVINO reads too.
+A fused graph has ONNX Runtime's own operators (MultiHeadAttention, SkipLayerNormalization, BiasGelu), which are the
+best result of its optimizer for a transformer. Other graphs have standard operators, which OpenVINO reads, too.
 """
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 FUSED = "com.microsoft"
-# LayerNormalization is of 17, Gelu of 20.
+# LayerNormalization needs version 17 of the operators, and Gelu version 20.
 OPSET, IR = 20, 9
 
 
@@ -47,7 +47,7 @@ class Graph:
         return name
 
     def product(self, x, name):
-        """Without the bias. Weights lie transposed, as MatMul has them."""
+        """Adds the product of a linear layer, without its bias. The weight is stored transposed, as MatMul needs it."""
         return self.add("MatMul", x, self.constant(self.weights[name + ".weight"].T, name + ".transposed"))
 
     def linear(self, x, name):
@@ -58,7 +58,7 @@ class Graph:
                         epsilon=self.shape.eps)
 
     def add_and_norm(self, x, product, linear, norm):
-        """norm(x + product + the linear's bias)"""
+        """Adds norm(x + product + bias of the linear layer)."""
         if self.fused:
             return self.add("SkipLayerNormalization", x, product, self.weight(norm + ".weight"),
                             self.weight(norm + ".bias"), self.weight(linear + ".bias"), domain=FUSED,
@@ -71,7 +71,11 @@ class Graph:
         return self.add("Transpose", split, perm=[0, 2, 3, 1] if transposed else [0, 2, 1, 3])
 
     def attention(self, queries, source, layer, mask):
-        """mask: fused, int32 [batch, n]; otherwise float [batch, 1, 1, n] to add. None: nothing is masked."""
+        """Adds attention. `source` are the rows that keys and values are made of.
+
+        `mask` is int32 [batch, n] in a fused graph, otherwise a float [batch, 1, 1, n] that is added to the scores. If
+        it is None, nothing is masked.
+        """
         s, part = self.shape, f"layers.{layer}."
         if self.fused:
             rows = [self.product(x, part + p) for x, p in ((queries, "query"), (source, "key"), (source, "value"))]
@@ -91,7 +95,7 @@ class Graph:
         part = f"layers.{layer}."
         source = x
         if projection:
-            # Compressed first: E x has k rows, so keys and values are products of k rows.
+            # The rows are compressed first. E x has k rows, so keys and values are products of k rows.
             source = self.add("MatMul", projection, self.add("Mul", x, keep) if keep else x)
         if first_row:
             x = self.add("Slice", x, self.integers(0), self.integers(1), self.integers(1))
@@ -104,7 +108,7 @@ class Graph:
         return self.add_and_norm(x, self.product(inner, part + "ffn_out"), part + "ffn_out", part + "ffn_norm")
 
     def save(self, path, inputs, x, sizes):
-        """inputs: (name, sizes) of int64. x: what becomes the output, of `sizes`."""
+        """Saves the graph. `inputs` are names and sizes of int64 inputs. `x` becomes the output, with these `sizes`."""
         self.nodes.append(helper.make_node("Identity", [x], ["result"]))
         given = [helper.make_tensor_value_info(name, TensorProto.INT64, shape) for name, shape in inputs]
         result = helper.make_tensor_value_info("result", TensorProto.FLOAT, sizes)
@@ -115,10 +119,11 @@ class Graph:
 
 
 def write(path, weights, shape, fused, n=None, masked=False, classifier=False):
-    """Inputs ids, and mask where texts are padded: int64 [batch, n]. n: the one length of a graph for one text.
+    """Writes the graph of an encoder.
 
-    The output is hidden [batch, n, d], or of a classifier logits [batch, classes]; its last layer then computes the
-    first row alone, which is all that is read.
+    The inputs are ids and, if `masked`, mask: int64 [batch, n]. If `n` is given, the graph is for one text of n tokens.
+    The output is hidden [batch, n, d], or logits [batch, classes] for a classifier. A classifier reads only the first
+    row, so its last layer computes only this row.
     """
     graph = Graph(weights, shape, fused)
     sizes = ["batch", "tokens"] if n is None else [1, n]

@@ -1,4 +1,4 @@
-"""peers.py growth: how a layer's time grows with n, for Table 1 of the Linformer paper."""
+"""peers.py growth: measures how a layer's time grows with n, for Table 1 of the Linformer paper."""
 import math
 import os
 import tempfile
@@ -13,7 +13,7 @@ CHUNK = 64
 
 
 def exponent(points):
-    """The slope of log time over log n: 1 is linear, 2 quadratic."""
+    """Returns the slope of log(time) over log(n). It is 1 for linear growth and 2 for quadratic growth."""
     if len(points) < 2:
         return None
     xs, ys = [math.log(n) for n, _ in points], [math.log(ms) for _, ms in points]
@@ -26,14 +26,16 @@ def run(options):
         if n % CHUNK:
             raise UserError(f"--n {n} is no multiple of {CHUNK}, the length of Reformer's chunks")
     if options.k > min(options.n):
-        raise UserError(f"--k {options.k} is more than the shortest text of --n; compressing would lengthen it")
+        raise UserError(f"--k {options.k} is more than the shortest text of --n: lower --k, because compressing would "
+                        "lengthen the text")
     if "reformer" in options.engines and not ("pytorch" in options.found and
                                               "transformers" not in options.missing):
         options.engines.remove("reformer")
-        note("Reformer is left out: the environment has no PyTorch or no transformers (peers.py setup says why)")
+        note("Reformer is left out: the environment has no PyTorch or no transformers (peers.py setup shows the "
+             "reason)")
     programs = ours.Programs(options.linformer) if "linformer" in options.engines else None
     quiet = options.json == "-"
-    # A small vocabulary: no embedding is looked up but once.
+    # The vocabulary is small, because the embedding isn't a part of the comparison.
     base = dict(w.ROBERTA_BASE, layers=options.layers, vocabulary=1000, longest=max(options.n))
     kinds = [("Linformer", options.k), ("full attention", 0)] if programs else []
     peers = {}
@@ -84,7 +86,7 @@ def report(options, base, peers, quiet):
                             for name in ("exponent", "exponent_of_last_step"))])
         print_table([("engine", "<"), ("attention", "<"), *((f"n {n}", ">") for n in peers), ("exponent", ">"),
                      ("last step", ">")], table)
-        print("\nexponent: e of the n^e fitted to the times; last step: between the two longest texts")
+        print("\nexponent: the e for which n^e fits the times best; last step: e between the two longest texts")
     if options.json:
         write_json(options.json, {
             "task": "growth", "processor": processor(), "threads": options.threads, "layers": options.layers,

@@ -1,4 +1,7 @@
-"""Runs a program and prints its seconds and peak memory as JSON. It imports little, so that it is small itself."""
+"""Runs a program and prints its time in seconds and its peak memory as JSON.
+
+It imports few modules, because the kernel counts the memory of this process as the child's at the fork.
+"""
 import os
 import sys
 import time

@@ -1,6 +1,6 @@
-"""ONNX graphs of models that transformers saved, for one text of n tokens: ModernBERT and MPNet. See graphs.py.
+"""Writes ONNX graphs of models that transformers saved, for one text of n tokens: ModernBERT and MPNet.
 
-fused: with ONNX Runtime's own operators for attention and rotation.
+As in graphs.py, a fused graph has ONNX Runtime's own operators, here for attention and rotation.
 """
 import json
 import os
@@ -11,7 +11,7 @@ from .graphs import FUSED, Graph
 
 
 class ModelGraph(Graph):
-    """Weights have the names of the checkpoint. `eps`: of the layer norms."""
+    """A graph whose weights have the names of the checkpoint. `eps` is that of the layer norms."""
 
     def __init__(self, weights, config, n, fused, eps):
         super().__init__(weights, None, fused)
@@ -30,7 +30,7 @@ class ModelGraph(Graph):
         return self.add("Transpose", heads, perm=[0, 2, 1, 3])
 
     def attend(self, q, k, v, bias):
-        """Of rows [1, n, d]. bias: [1, 1 or heads, n, n] to add to the scores, or None."""
+        """Adds attention of rows [1, n, d]. `bias` is [1, 1 or heads, n, n] and is added to the scores, or None."""
         if self.fused:
             inputs = [q, k, v] + (["", "", bias] if bias else [])
             return self.add("MultiHeadAttention", *inputs, domain=FUSED, num_heads=self.heads)
@@ -47,7 +47,7 @@ class ModelGraph(Graph):
 
 
 class Rotation:
-    """Of queries and keys by their positions, halves of a head with each other."""
+    """Rotates queries and keys by their positions (RoPE). Channel j of a head is paired with channel j + d_head / 2."""
 
     def __init__(self, graph, base, name):
         half = graph.d_head // 2
@@ -62,12 +62,12 @@ class Rotation:
                            for f in (np.cos, np.sin)]
 
     def rows(self, x):
-        """Fused: of rows [1, n, d]."""
+        """Rotates rows [1, n, d], in a fused graph."""
         return self.graph.add("RotaryEmbedding", x, self.positions, *self.tables, domain=FUSED,
                               num_heads=self.graph.heads)
 
     def heads(self, x):
-        """Of [1, heads, n, d_head]."""
+        """Rotates heads [1, heads, n, d_head], in a graph of standard operators."""
         add, integers = self.graph.add, self.graph.integers
         half = self.graph.d_head // 2
         low = add("Slice", x, integers(0), integers(half), integers(3))
@@ -84,7 +84,8 @@ def modernbert(weights, config, n, fused):
     for kind, masked in (("full_attention", None), ("sliding_attention", window)):
         bias = None
         if masked is not None and not masked.all():
-            # As a condition, which is an eighth of the numbers; engines compute it once, when they load the graph.
+            # The graph has the window as booleans, which need less memory than the bias. Engines compute the bias once,
+            # when they load the graph.
             bias = graph.add("Where", graph.constant(masked[None, None], "window"), graph.number(0),
                              graph.number(np.finfo(np.float32).min))
         kinds[kind] = (Rotation(graph, config["rope_parameters"][kind]["rope_theta"], kind), bias)
@@ -111,7 +112,7 @@ def modernbert(weights, config, n, fused):
 
 
 def mpnet_buckets(n, buckets=32, farthest=128):
-    """[n, n]: which row of the bias a query (row) takes for a key (column)."""
+    """Returns [n, n], the row of the bias table for each query (row) and key (column)."""
     distance = np.arange(n)[:, None] - np.arange(n)  # query - key
     half = buckets // 2
     exact = half // 2
@@ -141,7 +142,7 @@ def mpnet(weights, config, n, fused):
 
 
 def write(path, folder, n, fused):
-    """Of a model that save_pretrained wrote. Input ids, int64 [1, n]; output hidden [1, n, d]."""
+    """Writes the graph of a model that save_pretrained wrote. Its input is ids, int64 [1, n], its output [1, n, d]."""
     from safetensors.numpy import load_file
     with open(os.path.join(folder, "config.json"), encoding="utf-8") as file:
         config = json.load(file)

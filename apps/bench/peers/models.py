@@ -1,4 +1,4 @@
-"""peers.py models: one text through the shape of a model that people have, with random weights."""
+"""peers.py models: times one text in a model of transformers with random weights."""
 import json
 import os
 import tempfile
@@ -6,14 +6,14 @@ import tempfile
 from . import encode, ours, turns
 from .common import UserError, note, processor, progress, write_json
 
-# The model's class in transformers, what its settings lack, what is given when it is loaded, and tokens that its
-# positions keep for themselves.
+# For each model: the name of its class in transformers, settings other than the defaults, arguments for loading it, and
+# the number of positions that are not for tokens.
 MODELS = {"modernbert": ("ModernBert", {}, {}, 0),
           "mpnet": ("MPNet", {}, {"add_pooling_layer": False}, 2)}
 
 
 def write_model(spec):
-    """As save_pretrained writes it. Run by a worker."""
+    """Writes a model with save_pretrained. A worker runs this function."""
     import torch
     import transformers
     name, settings, arguments, kept = MODELS[spec["model"]]
@@ -24,7 +24,7 @@ def write_model(spec):
 
 
 class Files:
-    """The folder of a model, and for a length what each engine loads: as encode.Files."""
+    """The folder of a model, and for each length the graphs that the engines load, as encode.Files."""
 
     def __init__(self, folder, model, longest):
         self.folder, self.model = folder, model
@@ -33,8 +33,8 @@ class Files:
                        "out": os.path.join(self.checkpoint, "model.safetensors")}, folder)
         with open(os.path.join(self.checkpoint, "config.json"), encoding="utf-8") as file:
             self.config = json.load(file)
-        # Ids are drawn below it: special tokens have the lowest ids or the highest, and engines differ on pads that no
-        # mask names.
+        # Random ids are below this number. Special tokens have the lowest or the highest ids. Pads must not occur,
+        # because engines treat pads without a mask differently.
         special = [self.config.get(name + "_token_id") for name in ("pad", "bos", "eos", "cls", "sep")]
         self.vocabulary = min([self.config["vocab_size"]] + [one for one in special if one is not None and one > 3])
 
@@ -50,8 +50,8 @@ class Files:
 
 def run(options):
     if "transformers" in options.missing or "pytorch" not in options.found:
-        raise UserError("models are made by transformers and PyTorch, which the environment has not (peers.py setup "
-                        "says why)")
+        raise UserError("transformers and PyTorch make the models, and the environment doesn't have them (peers.py "
+                        "setup shows the reason)")
     programs = ours.Programs(options.linformer) if "linformer" in options.engines else None
     rows, every = [], []
     quiet = options.json == "-"

@@ -1,4 +1,4 @@
-"""linformer's own programs."""
+"""Runs linformer's programs."""
 import json
 import os
 import sys
@@ -9,7 +9,7 @@ NAME = "linformer.cpp"
 
 
 class Programs:
-    """linformer and linformer-convert of a build folder or of a folder where they are installed."""
+    """linformer and linformer-convert in a build folder, or in a folder in which they are installed."""
 
     def __init__(self, folder):
         self.linformer = self.find(folder, "linformer", "apps/cli")
@@ -38,7 +38,7 @@ class Programs:
         run(command, f"linformer-convert --dtype {dtype}")
 
     def bench(self, model, n, threads, seconds):
-        """The one result and the machine's limits."""
+        """Returns the result of `linformer bench` for one case, and the machine's limits."""
         text = run([self.linformer, "bench", model, "--n", n, "--threads", threads, "--seconds", seconds, "--json"],
                    "linformer bench")
         try:
@@ -48,8 +48,8 @@ class Programs:
                 raise UserError(f"linformer bench: {result['error']}")
             return result, said.get("limits", {})
         except (ValueError, KeyError, IndexError) as error:
-            raise UserError("linformer bench --json printed something else than expected: "
-                            "is this linformer as old as peers.py?") from error
+            raise UserError("the output of linformer bench --json is not as expected: build linformer from the sources "
+                            "that this peers.py belongs to") from error
 
     def encode(self, model, ids, out, threads):
         run([self.linformer, "encode", model, "--ids", ids, "--what", "hidden", "-o", out, "--threads", threads],
@@ -57,10 +57,10 @@ class Programs:
 
 
 class Process:
-    """One whole process of linformer: its time and its peak memory."""
+    """Runs a process of linformer, and measures its time and its peak memory."""
 
     def __init__(self, command):
-        # From a small process of its own: the kernel counts a parent's memory at the fork as the child's.
+        # A small process starts it, because the kernel counts the parent's memory at the fork as the child's.
         launcher = os.path.join(os.path.dirname(os.path.abspath(__file__)), "launch.py")
         what = " ".join(str(part) for part in command[1:2])
         said = run([sys.executable, "-I", "-S", launcher, *command], f"linformer {what}")

@@ -1,4 +1,4 @@
-"""Makes the files that engines load: graphs, narrowed where the engine's own tools do that. Run by a worker."""
+"""Makes the files that engines load: models, graphs, and graphs that an engine's tools quantise. A worker runs it."""
 import logging
 import os
 
@@ -24,7 +24,7 @@ def run(spec):
     elif kind == "onnxruntime int8":
         from onnx import TensorProto
         from onnxruntime.quantization import QuantType, quantize_dynamic
-        # The type of what ONNX Runtime's own operators give, which ONNX can't infer.
+        # DefaultTensorType is for the results of ONNX Runtime's own operators, whose type ONNX can't infer.
         quantize_dynamic(spec["graph"], spec["out"], weight_type=QuantType.QInt8,
                          extra_options={"DefaultTensorType": TensorProto.FLOAT})
     elif kind == "openvino":

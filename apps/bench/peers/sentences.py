@@ -1,4 +1,4 @@
-"""peers.py sentences: sentences a second of a BERT with mean pooling, normalised, such as all-MiniLM-L6-v2."""
+"""peers.py sentences: times a BERT with mean pooling and normalised vectors, such as all-MiniLM-L6-v2."""
 import json
 import os
 import tempfile
@@ -9,12 +9,12 @@ from .common import UserError, note, processor, progress, write_json
 from .compare import compare_all
 from .encode import SEED
 
-# sentence-transformers cuts all-MiniLM-L6-v2's texts here.
+# The number of tokens at which sentence-transformers cuts the texts of all-MiniLM-L6-v2.
 LONGEST = 256
 
 
 def make_random_model(folder, vocabulary):
-    """A folder of sentence-transformers with MiniLM's shape and random weights."""
+    """Writes a folder of sentence-transformers with a model of MiniLM's shape and random weights."""
     from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
     if not vocabulary:
         raise UserError("--model random needs --vocabulary: a vocab.txt of BERT")
@@ -29,7 +29,7 @@ def make_random_model(folder, vocabulary):
             raise UserError(f"{path} is no vocabulary of BERT: it has no {special}")
     if words["[PAD]"] != 0:
         raise UserError(f"{path}: [PAD] must be the first token")
-    # The converter and the others' tokenizer read the same file.
+    # The converter and the tokenizer of the other engines read the same file.
     tokenizer = Tokenizer(models.WordPiece(words, unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
@@ -79,7 +79,7 @@ def check_pooling(folder):
         raise UserError(f"{folder} is no model of sentence-transformers: 1_Pooling/config.json can't be "
                         "read") from error
     if not os.path.isfile(os.path.join(folder, "tokenizer.json")):
-        raise UserError(f"{folder} has no tokenizer.json, which the others read")
+        raise UserError(f"{folder} has no tokenizer.json, which the other engines need")
     if not pooling.get("pooling_mode_mean_tokens", pooling.get("pooling_mode") == "mean"):
         raise UserError(f"{folder}: only mean pooling can be compared (1_Pooling/config.json says otherwise)")
 
@@ -94,12 +94,12 @@ def calibrate(path, folder, lines, longest, pad, options):
 def run(options):
     programs = ours.Programs(options.linformer) if "linformer" in options.engines else None
     if "tokenizers" in options.missing:
-        note("linformer is measured alone: the environment has no tokenizers (peers.py setup says why)")
+        note("linformer is measured alone: the environment has no tokenizers (peers.py setup shows the reason)")
         options.engines = [engine for engine in options.engines if engine == "linformer"]
     elif "transformers" in options.missing and "pytorch" in options.engines:
-        note("pytorch is left out: the environment has no transformers (peers.py setup says why)")
+        note("pytorch is left out: the environment has no transformers (peers.py setup shows the reason)")
         options.engines.remove("pytorch")
-    # Empty lines and spaces at the ends aside, so that all read the same texts.
+    # Empty lines, and white space at the ends of lines, are removed, so that all engines read the same texts.
     lines = [line.strip() for line in texts.lines_of(options.texts) if line.strip()][:options.count]
     if not lines:
         raise UserError(f"{options.texts} has no texts")

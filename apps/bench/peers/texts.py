@@ -1,4 +1,4 @@
-"""What sentences and classify share: many texts, a whole pass of them in a turn."""
+"""The common code of sentences and classify, in which a turn runs all texts."""
 import gzip
 import os
 import shutil
@@ -21,7 +21,7 @@ def lines_of(path):
 
 
 class OursOnTexts(Peer):
-    """The whole process of a linformer command: start, load, tokenize, run, write."""
+    """A process of a linformer command, timed as a whole: starting, loading, tokenizing, running and writing."""
 
     def __init__(self, precision, programs, checkpoint, model, command):
         super().__init__("linformer", precision)
@@ -31,7 +31,7 @@ class OursOnTexts(Peer):
     def prepare(self):
         if not os.path.exists(self.model):
             self.programs.convert(self.checkpoint, self.model, self.precision)
-        # Read once, as the others have loaded theirs before.
+        # The file is read once, because the models of the other engines are loaded before the turns, too.
         self.run()
 
     def run(self):
@@ -49,7 +49,7 @@ class OursOnTexts(Peer):
 
 
 def worker_peers(options, folder, task, weights, shape, calibration, about, classifier):
-    """Peers of the other engines. Graphs are made of `weights`; about: what a worker's task reads besides."""
+    """Returns the peers of the other engines. Graphs are made from `weights`. `about` is added to a worker's spec."""
     def path(name):
         return os.path.join(folder, name)
 
@@ -76,19 +76,19 @@ def worker_peers(options, folder, task, weights, shape, calibration, about, clas
 
 
 def write_calibration(path, batches):
-    """batches: arrays of ids, padded, with their masks."""
+    """Saves the inputs for calibration. Each batch is an array of padded ids and its mask."""
     np.savez(path, **{f"{i}_{name}": value for i, (ids, mask) in enumerate(batches)
                       for name, value in (("ids", ids), ("mask", mask))})
 
 
 def spread(count, batches, size):
-    """Indices of texts for calibration: `batches` runs of `size` neighbours over all of a sorted order."""
+    """Returns the indices of texts for calibration: `batches` ranges of `size` texts, evenly spread over all texts."""
     starts = [int(i * max(0, count - size) / max(1, batches - 1)) for i in range(batches)]
     return [range(start, min(count, start + size)) for start in starts]
 
 
 def report(peers, count, unit, columns):
-    """columns: (title, key of the figures, format)."""
+    """Prints the table of all peers. Each of `columns` is a title, a key of the figures and a format."""
     table = []
     for peer in peers:
         if peer.error:

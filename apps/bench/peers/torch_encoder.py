@@ -1,4 +1,4 @@
-"""The encoder in PyTorch as its documentation recommends: torch.nn's layers and scaled_dot_product_attention."""
+"""Runs the encoder in PyTorch as its documentation recommends, with torch.nn and scaled_dot_product_attention."""
 import torch
 import torch.nn.functional as F
 from safetensors.torch import load_file
@@ -45,7 +45,7 @@ class Layer(torch.nn.Module):
 class Encoder(torch.nn.Module):
     def __init__(self, path, shape, n):
         super().__init__()
-        weights, shape = load_file(path), Shape(**shape)  # mapped, not copied
+        weights, shape = load_file(path), Shape(**shape)  # The file is mapped and not copied.
         self.tokens = torch.nn.Embedding.from_pretrained(weights["tokens"])
         added = weights["positions"][shape.first:shape.first + n] + (weights["types"][0] if "types" in weights else 0)
         self.register_buffer("added", added)

@@ -1,4 +1,4 @@
-"""Peers that are timed in turns: workers with other engines, and linformer."""
+"""Times peers in turns. A peer is linformer or a worker process with another engine, in one precision."""
 import json
 import os
 import statistics
@@ -15,7 +15,7 @@ TITLES = {"pytorch": "PyTorch", "onnxruntime": "ONNX Runtime", "openvino": "Open
 
 
 def environment(threads):
-    """No GPU, no hub, and no more threads than were asked for, whatever a library takes by itself."""
+    """Returns environment variables for a worker: no GPU, no downloads from the hub, and at most `threads` threads."""
     variables = dict(os.environ)
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS"):
         variables[name] = str(threads)
@@ -25,11 +25,11 @@ def environment(threads):
 
 
 class Died(Exception):
-    """A worker failed: its reason in a line."""
+    """Raised if a worker failed. Its text is one line with the reason."""
 
 
 class Worker:
-    """A process of worker.py; what it logs goes to a file that is read only where it dies."""
+    """A process of worker.py. Its log goes to a file that is read only if the process fails."""
 
     def __init__(self, spec, folder, *words):
         self.log = tempfile.TemporaryFile("w+")
@@ -57,7 +57,7 @@ class Worker:
             self.process.stdin.write(json.dumps(question) + "\n")
             self.process.stdin.flush()
         except OSError:
-            pass  # the answer says why
+            pass  # answer() raises the reason.
         return self.answer()
 
     def stop(self):
@@ -75,7 +75,7 @@ class Worker:
 
 
 def prepare(spec, folder):
-    """Makes a file in a process of its own, so that no other holds what making it took."""
+    """Makes a file in a separate process, so that no other process keeps the memory that this needs."""
     worker = Worker(spec, folder, "prepare")
     try:
         worker.answer()
@@ -84,7 +84,7 @@ def prepare(spec, folder):
 
 
 class Peer:
-    """An engine in one precision: what was measured of it so far."""
+    """An engine in one precision, with its measurements so far."""
 
     def __init__(self, engine, precision, **about):
         self.engine, self.precision, self.about = engine, precision, about
@@ -97,7 +97,7 @@ class Peer:
                                       " plain" if self.about.get("graph") == "plain" else "")
 
     def prepare(self):
-        """Makes what its worker loads."""
+        """Makes the files that the peer loads."""
 
     def turn(self, seconds):
         raise NotImplementedError
@@ -109,7 +109,7 @@ class Peer:
         pass
 
     def row(self):
-        """For the JSON."""
+        """Returns the measurements for the JSON output."""
         result = {"engine": self.engine, "precision": self.precision, **self.about, **self.figures}
         if self.version:
             result["version"] = self.version
@@ -122,7 +122,7 @@ class Peer:
 
 
 class WorkerPeer(Peer):
-    """spec: what the worker gets. steps: what to prepare before."""
+    """A peer whose engine runs in a worker. `spec` is passed to the worker. `steps` make the files that it loads."""
 
     def __init__(self, engine, precision, spec, folder, steps=(), **about):
         super().__init__(engine, precision, **about)
@@ -159,12 +159,12 @@ class WorkerPeer(Peer):
             self.worker = None
 
 
-# Peers whose workers hold a model now, the longest idle first.
+# The peers whose workers have loaded a model. The one that was idle for the longest time is the first.
 RESIDENT = []
 
 
 def make_room(newcomer):
-    """Ends idle workers where the next model might not fit beside them; they load again at their next turn."""
+    """Ends idle workers if the next model might not fit into memory beside them. They load again in their next turn."""
     while RESIDENT:
         available = memory("MemAvailable")
         largest = max([4096.0] + [peer.peak for peer in [*RESIDENT, newcomer]])
@@ -174,7 +174,7 @@ def make_room(newcomer):
 
 
 def save_output(peer, path):
-    """Of a peer that takes no turns."""
+    """Saves the output of a peer that takes no turns."""
     try:
         peer.prepare()
         peer.save(path)
@@ -185,15 +185,16 @@ def save_output(peer, path):
 
 
 def take_turns(peers, rounds, seconds, what, outputs=None):
-    """Rounds of turns, every other one backwards: a machine whose speed drifts treats all alike.
+    """Lets the peers take turns for a number of rounds.
 
-    outputs: {peer: file} where what it computes is saved after its first turn. A peer that fails is left out from
-    then on, with its reason.
+    Every second round goes backwards, so that a change of the machine's speed affects all peers equally. `outputs` has
+    the file of each peer in which its output is saved after its first turn. A peer that fails takes no more turns, and
+    its `error` is set.
     """
     def attempt(peer, act, doing):
         if peer.error:
             return
-        time.sleep(0.05)  # threads that spin after a call come to rest
+        time.sleep(0.05)  # Lets busy-waiting threads of the previous peer stop.
         progress.say(f"{what}: {doing} {peer.title} {peer.precision} ...")
         try:
             act()

@@ -1,7 +1,7 @@
-"""One set of weights under names of our own, and the names that checkpoints have for them.
+"""Makes and saves the weights of an encoder. They have common names here, which are mapped to those of checkpoints.
 
-A set of weights is a dict of float32 arrays: tokens, positions, types (BERT's), norm.*, layers.I.PART.weight and .bias,
-compress [k, N] where the attention is Linformer's, dense.* and out.* of a classifier.
+A set of weights is a dict of float32 arrays: tokens, positions, types (for BERT), norm.*, layers.I.PART.weight and
+.bias, compress [k, N] for a Linformer, and dense.* and out.* for a classifier.
 """
 import collections
 import json
@@ -11,7 +11,7 @@ import numpy as np
 
 from .common import UserError
 
-# eps: of the layer norms; first: the position of a text's first token; pad: its id.
+# eps is that of the layer norms, first is the position of a text's first token, and pad is the id of the pad token.
 Shape = collections.namedtuple("Shape", "layers d heads ffn vocabulary k longest eps first pad")
 
 ROBERTA_BASE = dict(layers=12, d=768, heads=12, ffn=3072, vocabulary=50265, eps=1e-5, first=2, pad=1)
@@ -34,7 +34,7 @@ FAIRSEQ = {"tokens": "encoder.sentence_encoder.embed_tokens.weight",
 
 
 def name_in(dialect, name):
-    """The checkpoint's name of one of ours; None where the dialect has no such weight."""
+    """Returns the checkpoint's name of a weight, or None if the dialect has no such weight."""
     if name.startswith("layers."):
         _, layer, part, kind = name.split(".")
         return f"{dialect['layers']}{layer}.{dialect[part]}.{kind}"
@@ -51,7 +51,10 @@ def names(shape, types=False, classifier=False):
 
 
 def random_weights(shape, types, seed, spread=0.02):
-    """Normal numbers as BERT is initialised with. E's rows keep the size of what they sum: spread 1 / sqrt(n)."""
+    """Returns normally distributed weights, as BERT is initialised.
+
+    The spread of E is 1 / sqrt(N), so that sums over N rows are as large as the rows.
+    """
     chance = np.random.default_rng(seed)
 
     def normal(rows, columns, scale=spread):
@@ -93,11 +96,11 @@ def load(path):
 
 
 def save_checkpoint(folder, weights, shape):
-    """A checkpoint that linformer-convert reads: (what to convert, its settings)."""
+    """Writes a checkpoint that linformer-convert reads. Returns the path to convert and the settings, or None."""
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, "model.safetensors")
     if shape.k:
-        # One E for every layer, for keys and values: fairseq keeps a copy of it in each.
+        # All layers share one E for keys and values. fairseq stores a copy of it in each layer.
         named = {name_in(FAIRSEQ, name): value for name, value in weights.items() if name != "compress"}
         for layer in range(shape.layers):
             named[f"{FAIRSEQ['layers']}{layer}.self_attn.compress_k.weight"] = weights["compress"]
@@ -119,7 +122,7 @@ def bert_config(shape, kind):
 
 
 def read_bert(folder):
-    """(shape, weights) of a folder with a BERT of Hugging Face."""
+    """Returns the shape and the weights of a BERT in a folder of Hugging Face."""
     from safetensors import SafetensorError
     try:
         with open(os.path.join(folder, "config.json"), encoding="utf-8") as file:

@@ -1,7 +1,7 @@
-"""A process with one engine and one model. `python -m peers.worker SPEC.json` or `... prepare SPEC.json`.
+"""A process that runs one model in one engine. `python -m peers.worker SPEC.json` or `... prepare SPEC.json`.
 
-It answers lines of JSON on standard input with lines of JSON on standard output: {"seconds": S} is a turn, calls for at
-least S seconds; {"save": FILE} saves what the last call gave.
+It reads requests as lines of JSON on standard input, and answers each with a line of JSON on standard output.
+{"seconds": S} is a turn, which makes calls for at least S seconds. {"save": FILE} saves the output of the last call.
 """
 import json
 import os
@@ -12,7 +12,7 @@ import warnings
 
 
 def peak_mb():
-    # Not getrusage, which counts what the parent held at the fork.
+    # getrusage() is used only without /proc, because it also counts the parent's memory at the fork.
     try:
         with open("/proc/self/status", encoding="ascii") as file:
             for line in file:
@@ -46,7 +46,7 @@ def serve(spec, answer):
 
 
 def main():
-    # Libraries print what they like to standard output; answers keep a descriptor of their own.
+    # Libraries print to standard output, so answers get a separate descriptor and standard output goes to the log.
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
 
@@ -64,7 +64,7 @@ def main():
             answer({"ready": True})
         else:
             serve(spec, answer)
-    except Exception as error:  # engines raise what they like; the whole of it goes to the log
+    except Exception as error:  # Engines raise many classes. The traceback goes to the log.
         traceback.print_exc()
         text = str(error).strip().splitlines()
         answer({"error": f"{type(error).__name__}: {text[0]}" if text else type(error).__name__})
@@ -73,7 +73,7 @@ def main():
 
 
 if __name__ == "__main__":
-    # Engines leave threads and destructors behind that have crashed at the end of a process before.
+    # os._exit() skips the threads and destructors of engines, which may crash at the end of a process.
     status = main()
     sys.stderr.flush()
     os._exit(status)

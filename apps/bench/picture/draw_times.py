@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Draws the README's picture from the table of ../MEASUREMENTS.md: time by length of text, beside other engines.
+"""Draws the README's picture, the time by the length of a text for several engines, from a table of ../MEASUREMENTS.md.
 
-    python3 apps/bench/picture/draw_times.py     writes times-light.svg and times-dark.svg beside this script
+    python3 apps/bench/picture/draw_times.py     writes times-light.svg and times-dark.svg to the folder of this script
 
-It needs nothing but Python. tests/docs compares the two files with what it writes.
+It needs only Python. tests/docs checks that the two files are equal to its output.
 """
 import argparse
 import pathlib
@@ -11,7 +11,7 @@ import re
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 MODEL = "ModernBERT"
-ENGINES = {"PyTorch": 3, "ONNX Runtime": 4, "OpenVINO": 5, "linformer": 6}  # column of the table
+ENGINES = {"PyTorch": 3, "ONNX Runtime": 4, "OpenVINO": 5, "linformer": 6}  # The engine's column in the table.
 PANELS = ["f32", "int8"]
 THEMES = {
     "light": {"text": "#1f2328", "grid": "#d1d9e0", "PyTorch": "#8c959f", "ONNX Runtime": "#bc4c00",
@@ -24,7 +24,7 @@ LEFT, TOP, PANEL_WIDTH, PANEL_HEIGHT, STEP = 40, 42, 250, 230, 445
 
 
 def read_times(text):
-    """{precision: {engine: [(tokens, seconds), ...]}} of the table's rows for MODEL."""
+    """Returns {precision: {engine: [(tokens, seconds), ...]}} for the table's rows of MODEL."""
     times = {}
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
@@ -38,7 +38,7 @@ def read_times(text):
 
 
 def ceiling(value):
-    """The next larger multiple of 10 seconds."""
+    """Returns the next larger multiple of 10."""
     return (int(value) // 10 + 1) * 10
 
 
@@ -85,7 +85,7 @@ def draw(times, colors):
     for index, precision in enumerate(PANELS):
         out += draw_panel(index, precision, times[precision], colors)
     out.append("</svg>")
-    # A style sheet's rule is stronger than an attribute, so lines of one engine carry their color as a style.
+    # The style sheet's rule for text overrides attributes, so the engines' texts get their color as a style.
     svg = "\n".join(out) + "\n"
     return re.sub(r'(<text [^>]*)fill="(#[0-9a-f]+)"', r'\1style="fill: \2"', svg)
 

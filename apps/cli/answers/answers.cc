@@ -12,14 +12,14 @@ namespace {
 
 constexpr int max_label_width = 24, tokens_width = 13, probability_width = 11, number_width = 15;
 
-// The labels that a head of so many classes shows at most.
+// Returns the greatest number of labels that are written for a head with `classes` classes.
 size_t most_labels(size_t classes, HeadKind kind, const AnswerOptions& options) {
   const bool several = kind == HeadKind::multi_label;
   const size_t wanted = static_cast<size_t>(options.top_k > 0 ? options.top_k : options.one_label);
   return several && options.top_k == 0 ? classes : std::min(classes, wanted);
 }
 
-// The outputs that are written of a head: its best labels, or all of its numbers.
+// Returns the indices of the outputs of a head that are written: its best labels, or all of its numbers.
 std::vector<size_t> shown_outputs(const Answer& answer, const HeadLabels& labels, size_t head,
                                   const AnswerOptions& options) {
   const std::vector<float>& probabilities = answer.heads[head].probabilities;
@@ -29,7 +29,8 @@ std::vector<size_t> shown_outputs(const Answer& answer, const HeadLabels& labels
   return all;
 }
 
-// A probability with `places` decimals. Nobody knows the scale of other numbers: they have the digits that they need.
+// Returns a probability with `places` decimals. The scale of other numbers is unknown, so they are written with as many
+// digits as the float needs to be read back exactly.
 std::string number_text(float value, HeadKind kind, int places) {
   return gives_numbers(kind) ? shortest_text(value) : fixed(value, places);
 }
@@ -158,7 +159,7 @@ class TsvAnswers : public AnswerWriter {
     return line;
   }
 
-  // A line for each: how many there are differs from text to text.
+  // Writes each output on a line of its own, because the number of labels that are written differs from text to text.
   void write_each(const Answer& answer, size_t head, const std::function<void(const std::string&)>& write_line) const {
     const std::vector<size_t> shown = shown_outputs(answer, heads_[head], head, options_);
     for (const size_t output : shown) write_line(cells(answer, head, output));
@@ -239,8 +240,8 @@ class TableAnswers : public AnswerWriter {
   const std::vector<HeadLabels>& heads_;
   OutputStream* output_;
   int width_, id_width_;
-  int label_width_ = 5;  // of the word ERROR
-  int head_width_ = 4;   // of the word head
+  int label_width_ = 5;  // At least the width of the word ERROR.
+  int head_width_ = 4;   // At least the width of the word "head".
   int value_width_ = probability_width;
   const char* number_column_ = nullptr;
   bool header_written_ = false;

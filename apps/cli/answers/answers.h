@@ -1,4 +1,4 @@
-// What `linformer classify` says about a record, as JSON lines, tab-separated lines or a table.
+// Writers of the answers of `linformer classify` as JSON lines, tab-separated lines or a table.
 #pragma once
 
 #include <cstdint>
@@ -13,55 +13,64 @@
 
 namespace linformer::cli {
 
-// What one classification head says; the means over all windows of a text.
+// The outputs of one classification head. If a text was read in windows, they are the means over its windows.
 struct Scores {
-  std::vector<float> logits, probabilities;  // [outputs]; probabilities by the head's kind, as linformer/session.h says
+  // [outputs]. Output::probabilities in linformer/session.h says how the kind of a head makes probabilities of logits.
+  std::vector<float> logits, probabilities;
 };
 
 struct Answer : Job {
-  std::optional<size_t> truth;  // the true class, when evaluating
-  // The same for a head that gives several labels, in ascending order.
+  // The true class. It is set only when the command evaluates a head that gives one label.
+  std::optional<size_t> truth;
+  // The true and the predicted classes, in ascending order. They are set only when the command evaluates a head that
+  // gives several labels.
   std::optional<std::vector<size_t>> truths;
   std::vector<size_t> predicted;
-  std::optional<std::vector<double>> numbers;  // the true ones, for a head that gives a score or values
+  // The true numbers. They are set only when the command evaluates a head that gives a score or values.
+  std::optional<std::vector<double>> numbers;
   std::vector<Scores> heads;
 };
 
-// The names that belong to Answer::heads.
+// The name, the kind and the labels of a head of Answer::heads.
 struct HeadLabels {
   std::string name;
   HeadKind kind = HeadKind::single_label;
-  std::vector<std::string> labels;  // of the outputs
+  std::vector<std::string> labels;  // One label for each output.
 };
 
-// Of a multi_label head: labels of this probability or more are the text's, where nothing else is said.
+// The default threshold of a multi_label head: a text has the labels whose probability is at least this.
 inline constexpr double several_threshold = 0.5;
 
-// Heads that give numbers have no labels to choose from: all that they give is written.
+// Options that select the labels to write. All outputs of a head that gives numbers are written, whatever the options.
 struct AnswerOptions {
-  int64_t top_k = 0;                // more than there are: all; 0: one_label, or all of a multi_label head
-  int64_t one_label = 1;            // labels shown of a single_label head
-  std::optional<double> threshold;  // labels below it are left out; without it 0, or several_threshold
-  bool numbered = false;            // ids are the records' numbers
+  // The greatest number of labels of a head. If 0, it is one_label for a single_label head, and a multi_label head has
+  // no limit.
+  int64_t top_k = 0;
+  int64_t one_label = 1;
+  // Labels with a lower probability are not written. If empty, it is 0, or several_threshold for a multi_label head.
+  std::optional<double> threshold;
+  // True if the records have no ids of their own, so that their numbers are written as ids.
+  bool numbered = false;
 };
 
 class AnswerWriter {
  public:
   virtual ~AnswerWriter() = default;
   virtual void write(const Answer& answer) = 0;
-  // Whether Job::excerpt is written.
+  // Returns whether write() uses Job::excerpt.
   virtual bool shows_texts() const { return false; }
-  // To be called after the last answer.
+  // Must be called after the last answer.
   virtual void finish() {}
 };
 
 // `heads` and `output` must outlive the writer. `format` is lines, jsonl or table. `width` is the number of columns of
-// the terminal; only tables use it. With several heads each
-// of them has its own line, or in JSON its own object.
+// the terminal; only tables use it. If there are several heads, each of them has its own line, or in JSON its own
+// object.
 std::unique_ptr<AnswerWriter> make_answer_writer(OutputFormat format, const AnswerOptions& options,
                                                  const std::vector<HeadLabels>* heads, int width, OutputStream* output);
 
-// Classes by descending probability, equal ones by index; as many as the options say.
+// Returns the classes that the options select, by descending probability. Classes of equal probability are in ascending
+// order of their indices.
 std::vector<size_t> best_classes(const std::vector<float>& probabilities, HeadKind kind, const AnswerOptions& options);
 
 inline bool gives_numbers(HeadKind kind) { return kind == HeadKind::score || kind == HeadKind::regression; }

@@ -10,7 +10,7 @@ namespace {
 
 using Cells = std::vector<std::string>;
 
-// Labels that a row has columns for, of a head that gives one.
+// Returns for how many labels a row has columns. `head` is a single_label head.
 size_t label_columns(const HeadLabels& head, const AnswerOptions& options) {
   const int64_t wanted = options.top_k > 0 ? options.top_k : 1;
   return std::min(head.labels.size(), static_cast<size_t>(wanted));
@@ -42,7 +42,7 @@ Cells columns_of(bool truths, const AnswerOptions& options, const std::vector<He
   return columns;
 }
 
-// Several labels or numbers in a cell, as --eval reads them.
+// Joins several labels or numbers with commas, which is how --eval reads them.
 std::string joined(const Cells& parts) {
   std::string text;
   for (const std::string& part : parts) text += (text.empty() ? "" : ",") + part;

@@ -15,13 +15,14 @@ std::set<std::string> set_of(const OwnFields& own) {
   return own.names ? std::set<std::string>(own.names->begin(), own.names->end()) : std::set<std::string>();
 }
 
-// The name of one of our fields beside the user's own.
+// Returns `name`, with the prefix "linformer_" if one of the user's own fields has that name.
 std::string name_beside(const std::set<std::string>& own, std::string name) {
   while (own.count(name) != 0) name.insert(0, "linformer_");
   return name;
 }
 
-// The text that a value of JSON stands for in a table: null is an empty cell, and what is no string is written as JSON.
+// Returns the table cell for a value that is given as JSON text: null becomes an empty cell, a string its characters,
+// and any other value stays JSON.
 std::string text_of_json(const std::string& value) {
   if (value == "null") return {};
   return value.starts_with('"') ? nlohmann::json::parse(value).get<std::string>() : value;
@@ -34,7 +35,8 @@ std::string list_of(const Names& names) {
   return list + (names.size() > shown ? ", ..." : "");
 }
 
-// The value with control characters and what is no UTF-8 replaced; other values are as they were, spaces included.
+// Returns `value` with control characters and invalid UTF-8 replaced. A value that has neither is returned unchanged,
+// with all its spaces.
 std::string printable(const std::string& value) {
   const auto without_spaces = [](std::string text) {
     std::erase(text, ' ');
@@ -75,7 +77,7 @@ void ColumnWriter::write(const OwnFields& own, const Names& cells) {
   const Names &first = names_ ? *names_ : none, &names = own.names ? *own.names : none;
   if (own.names != names_ && first != names) {
     throw DataError("a record has other fields (" + list_of(names) + ") than the first one (" + list_of(first) +
-                    "), and a table has one header; name those that all have: --keep NAME,NAME");
+                    "), and a table has one header; keep only the fields that all records have: --keep NAME,NAME");
   }
   Names values = own.values;
   values.resize(names.size());

@@ -1,5 +1,6 @@
-// Answers as rows of CSV or TSV under a header, and as JSON lines: the fields that the user keeps, and then the fields
-// of the answer. If a kept field has the name of a field of the answer, the latter is called linformer_NAME.
+// Writes answers as CSV or TSV with a header, or as JSON lines. Each row has the fields of the input that the user
+// keeps, and then the fields of the answer. If a kept field has the name of a field of the answer, the field of the
+// answer is called linformer_NAME.
 #pragma once
 
 #include <memory>
@@ -14,38 +15,38 @@
 
 namespace linformer::cli {
 
-// A cell of CSV, in quotes where RFC 4180 asks for them.
+// Returns `value` as a cell of CSV, in quotes if RFC 4180 requires them.
 std::string csv_cell(std::string_view value);
-// A cell of TSV, which has no quotes: tabs and line ends become spaces.
+// Returns `value` as a cell of TSV. TSV has no quotes, so tabs and line ends become spaces.
 std::string tsv_cell(std::string_view value);
 
-// Returns how many of a terminal's `width` columns a table gives to ids: few if ids are numbers, otherwise a quarter of
-// them within limits.
+// Returns how many of a terminal's `width` columns a table gives to ids. If `numbered` is true, ids are the records'
+// numbers and get few columns; otherwise they get a quarter of the width, within limits.
 int id_columns(bool numbered, int width);
 
 class ColumnWriter {
  public:
-  // `columns` are the names of the answer's columns. `output` must outlive the writer. Control characters are removed
-  // from the answer's cells, and on a terminal from the user's own cells too.
+  // `columns` are the names of the answer's columns. `output` must outlive the writer. Control characters are replaced
+  // by spaces in the answer's cells, and on a terminal also in the cells of the user's own fields.
   ColumnWriter(bool csv, std::vector<std::string> columns, OutputStream* output);
-  // Writes a row, and before the first one the header. Throws DataError where the record's own fields aren't those of
-  // the first record.
+  // Writes a row, and before the first row the header. Throws DataError if the record's own fields have other names
+  // than those of the first record.
   void write(const OwnFields& own, const std::vector<std::string>& cells);
-  // Writes the header where there was no row.
+  // Writes the header if no row was written.
   void finish();
 
  private:
   void write_header(const OwnFields& own);
   void write_cells(const std::vector<std::string>& own, const std::vector<std::string>& cells);
 
-  bool csv_, safe_;  // safe_: it goes to a terminal
+  bool csv_, safe_;  // If the output is a terminal, safe_ is set and the user's own cells are made safe to print.
   bool header_written_ = false;
   std::vector<std::string> columns_;
-  std::shared_ptr<const std::vector<std::string>> names_;  // of the first record's own fields
+  std::shared_ptr<const std::vector<std::string>> names_;  // The names of the first record's own fields.
   OutputStream* output_;
 };
 
-// One line of JSON.
+// Returns a line of JSON with the user's own fields and then those of `ours`.
 std::string json_line(const OwnFields& own, const nlohmann::ordered_json& ours);
 
 }  // namespace linformer::cli

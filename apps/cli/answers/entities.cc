@@ -31,8 +31,9 @@ class JsonEntities : public EntityWriter {
     line["truncated"] = job.truncated();
     if (job.truncated()) line["total_tokens"] = job.total_tokens;
     if (job.windows > 1) line["windows"] = job.windows;
-    // A long text may have more entities than there is memory for as JSON, so each is written by itself. No brackets
-    // stand behind those of the list.
+    // JSON values of all entities of a long text would take too much memory, so each entity is written on its own,
+    // between the brackets of an empty list. That list is the last "[]" of the line, since only numbers and booleans
+    // follow it.
     const std::string empty = json_line(job.own, line);
     const size_t inside = empty.rfind("[]") + 1;
     output_->write(std::string_view(empty).substr(0, inside));
@@ -53,7 +54,7 @@ class JsonEntities : public EntityWriter {
   OutputStream* output_;
 };
 
-// A line for each entity: id, label, score, start, end, text, note.
+// Writes a line for each entity, with the columns id, label, score, start, end, text and note.
 class TsvEntities : public EntityWriter {
  public:
   explicit TsvEntities(OutputStream* output) : output_(output) {}
@@ -96,7 +97,8 @@ class ColumnEntities : public EntityWriter {
   ColumnWriter writer_;
 };
 
-// The text itself, in which each entity is in brackets with its label and score, or in colour.
+// Writes the text itself, with each entity and its label and score in brackets, or in colour if the output is a
+// terminal that shows colours.
 class MarkedEntities : public EntityWriter {
  public:
   MarkedEntities(std::vector<std::string> labels, bool numbered, int width, OutputStream* output)
@@ -109,7 +111,8 @@ class MarkedEntities : public EntityWriter {
     const std::string id = padded(excerpt_of_end(job.id_text(), id_width_), id_width_) + "  ";
     if (!job.error.empty()) return output_->write(id + "ERROR  " + excerpt(job.error, uncut) + "\n");
     output_->write(id);
-    // A token may begin inside a character that another token ends in, so that both entities have it.
+    // A token may begin inside the character in which the token before it ends. Two entities then share that character,
+    // and it is written only once.
     size_t done = 0;
     for (const Entity& entity : entities) {
       const auto begin = static_cast<size_t>(entity.text.data() - text.data());

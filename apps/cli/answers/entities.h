@@ -1,4 +1,4 @@
-// What `linformer tag` says about a text: its entities.
+// Writers of the entities that `linformer tag` finds in texts.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,17 @@ namespace linformer::cli {
 class EntityWriter {
  public:
   virtual ~EntityWriter() = default;
-  // `entities` are views of `text`; a job with an error has none.
+  // The texts of `entities` are views of `text`. If the job has an error, `entities` must be empty.
   virtual void write(const Job& job, std::string_view text, std::span<const Entity> entities) = 0;
-  // To be called after the last text.
+  // Must be called after the last text.
   virtual void finish() {}
 };
 
-// Lines, csv and tsv have a row for each entity; a table is the text with its entities in it.
+// The formats lines, csv and tsv have a row for each entity. A table shows each text with its entities marked.
 //
-// `labels` are all that the model gives: on a terminal each has its colour. `numbered` means that a record's id is its
-// number. `width` is the number of columns of the terminal. `output` must outlive the writer.
+// `labels` are all labels of the model; on a terminal each label has a colour. If `numbered` is true, the records have
+// no ids of their own and their numbers are printed as ids. `width` is the number of columns of the terminal. `output`
+// must outlive the writer.
 std::unique_ptr<EntityWriter> make_entity_writer(OutputFormat format, const std::vector<std::string>& labels,
                                                  bool numbered, int width, OutputStream* output);
 

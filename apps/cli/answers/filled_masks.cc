@@ -24,8 +24,8 @@ class JsonFilled : public FilledWriter {
     line["tokens"] = text->tokens;
     line["truncated"] = text->truncated();
     if (text->truncated()) line["total_tokens"] = text->total_tokens;
-    // Many candidates are more than there is memory for as JSON, so each is written by itself. No brackets stand behind
-    // those of the list.
+    // JSON values of all candidates would take too much memory, so each candidate is written on its own, between the
+    // brackets of an empty list. That list is the last "[]" of the line, since only numbers and booleans follow it.
     const std::string empty = json_line(text->own, line);
     const size_t inside = empty.rfind("[]") + 1;
     output_->write(std::string_view(empty).substr(0, inside));
@@ -57,7 +57,8 @@ class JsonFilled : public FilledWriter {
   OutputStream* output_;
 };
 
-// Shows each candidate of each mask with its text, or, of a text with many masks, the filled text beside the first.
+// Calls `show` for each candidate of each mask. Each candidate comes with the text in which it fills its mask. If the
+// text has many masks, only the first candidate comes with a text: the one in which every mask has its best candidate.
 template <class Show>
 void for_each_candidate(MaskNames* names, FilledText* text, Show show) {
   std::string shown = names->fill(text);
@@ -71,13 +72,13 @@ void for_each_candidate(MaskNames* names, FilledText* text, Show show) {
   }
 }
 
-// A line for each candidate: id, number of the mask, rank, token, probability, text.
+// Writes a line for each candidate, with the columns id, number of the mask, rank, token, probability and text.
 class TsvFilled : public FilledWriter {
  public:
   TsvFilled(MaskNames* names, OutputStream* output) : names_(names), output_(output) {}
 
   void write(FilledText* text) override {
-    constexpr int repeated_columns = 256;  // of an id that stands before each of many masks
+    constexpr int repeated_columns = 256;  // The columns that an id is cut to if it is repeated for many masks.
     const std::string id = excerpt(text->id_text(), text->with_texts() ? uncut : repeated_columns);
     if (!text->error.empty()) {
       output_->write(id + "\t-\t-\tERROR\t\t" + excerpt(text->error, uncut) + "\n");
@@ -106,7 +107,7 @@ class ColumnFilled : public FilledWriter {
     for_each_candidate(names_, text, [&](size_t m, size_t i, const MaskCandidate& candidate, const std::string& shown) {
       writer_.write(text->own, {id, std::to_string(m + 1), std::to_string(i + 1), names_->name(candidate.id),
                                 fixed(candidate.probability, 6), shown, ""});
-      // As the text itself, the user's fields stand in the first row alone of a text with many masks.
+      // If a text has many masks, its first row alone has the user's fields, like the text itself.
       if (!text->with_texts()) text->own.values.clear();
     });
   }
@@ -168,7 +169,7 @@ MaskNames::MaskNames(std::string_view mask, const Tokenizer& tokenizer) : tokeni
   }
 }
 
-// Whether the tokenizer reads `spelling` as one token of that name.
+// Returns whether the tokenizer encodes `spelling` as a single token that is decoded to `spelling` again.
 bool MaskNames::is_token(const std::string& spelling) {
   EncodeOptions options;
   options.add_special_tokens = false;

@@ -1,4 +1,5 @@
-// Masked words and what a model puts in their place: names of tokens, and how results are shown.
+// The answers of `linformer fill-mask`: the candidates for each mask of a text, the names of tokens, and writers of
+// both.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +17,12 @@
 namespace linformer::cli {
 
 struct FilledMask {
-  int64_t position = 0;  // among the text's tokens
+  int64_t position = 0;  // The index of the mask among the text's tokens.
   std::vector<MaskCandidate> candidates;
 };
 
-// A text with more masks is shown once, with the best of each: a text for each candidate of each mask would grow with
-// the square of the text.
+// If a text has more masks, it is shown once, with the best candidate in each mask. A text for each candidate of each
+// mask would make output that grows with the square of the text's length.
 inline constexpr size_t max_masks_with_texts = 16;
 
 struct FilledText : Job {
@@ -30,21 +31,23 @@ struct FilledText : Job {
   bool with_texts() const { return masks.size() <= max_masks_with_texts; }
 };
 
-// A tokenizer's words for its mask and for any id.
+// Converts between token ids and text, and writes masks as the tokenizer spells them.
 class MaskNames {
  public:
   // `mask` is the text of the tokenizer's mask token. The tokenizer must outlive this object.
   MaskNames(std::string_view mask, const Tokenizer& tokenizer);
 
-  // How the tokenizer writes its mask, such as [MASK].
+  // Returns the text of the tokenizer's mask token, such as "[MASK]".
   const std::string& mask() const { return mask_; }
-  // `text` with <mask> and [MASK] as this tokenizer writes it. One of them that is another of its tokens stays.
+  // Returns `text` with <mask> and [MASK] replaced by mask(). A spelling that this tokenizer has as another token is
+  // not replaced.
   std::string with_own_mask(std::string text) const;
-  // The token as text; its number where the vocabulary lacks the id.
+  // Returns the token as text, or "#" and the id if the tokenizer can't decode it.
   std::string name(int32_t id);
-  // Puts its best into each mask of `text`; returns the text.
+  // Replaces each mask in `text->ids` by its best candidate and returns the decoded text.
   std::string fill(FilledText* text);
-  // The same text with `candidate` in the place of `mask`.
+  // Returns the decoded text with `candidate` in the place of `mask`. fill() must have been called before. `text->ids`
+  // is unchanged after the call.
   std::string with(const MaskCandidate& candidate, const FilledMask& mask, FilledText* text);
 
  private:
@@ -53,22 +56,23 @@ class MaskNames {
 
   const Tokenizer& tokenizer_;
   std::string mask_;
-  std::vector<std::string> others_;  // spellings that stand for it
+  std::vector<std::string> others_;  // Other spellings of a mask, which with_own_mask() replaces.
   TextBuffer buffer_;
 };
 
-// Names and texts are made as they are written: of many masks or candidates they take far more memory than ids.
+// Writers make the names of tokens and the texts only when they write them. For many masks or candidates, names and
+// texts would take far more memory than ids.
 class FilledWriter {
  public:
   virtual ~FilledWriter() = default;
   virtual void write(FilledText* text) = 0;
-  // To be called after the last text.
+  // Must be called after the last text.
   virtual void finish() {}
 };
 
 // In the formats lines, csv and tsv each candidate is a row. If `numbered` is true, the records have no ids of their
-// own and their numbers are printed as ids.
-// `width` is the number of columns of the terminal. `names` and `output` must outlive the writer.
+// own and their numbers are printed as ids. `width` is the number of columns of the terminal. `names` and `output` must
+// outlive the writer.
 std::unique_ptr<FilledWriter> make_filled_writer(OutputFormat format, bool numbered, int width, MaskNames* names,
                                                  OutputStream* output);
 

@@ -1,4 +1,4 @@
-// Prints notes on standard error, for what users should know although nothing went wrong.
+// Prints notes on standard error. A note tells the user something that is not an error.
 #pragma once
 
 #include <cstdint>

@@ -42,7 +42,8 @@ void OutputStream::write(std::string_view bytes) {
 }
 
 void OutputStream::flush() {
-  // Emptied first: bytes that failed are not tried again by whoever cleans up.
+  // The buffer is emptied before the write. If the write fails, a later flush during cleanup does not write the same
+  // bytes again.
   std::string bytes;
   bytes.swap(buffer_);
   if (file_) {
@@ -83,8 +84,8 @@ void check_outputs(const std::vector<std::string>& read, const std::vector<Named
     }
     if (output.path.ends_with(".parquet")) {
       throw UsageError(output.option + " " + output.path +
-                       ": Parquet is not written; name a FILE.csv or FILE.jsonl where the command has them, and make "
-                       "Parquet of it: pandas.read_csv(FILE).to_parquet(OUT)");
+                       ": Parquet is not written; name a FILE.csv or FILE.jsonl if the command writes that format, and "
+                       "convert it: pandas.read_csv(FILE).to_parquet(OUT)");
     }
     if (!output.format) continue;
     if (const std::string sentence = files::contradicted_ending(output.path, *output.format); !sentence.empty()) {

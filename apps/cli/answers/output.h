@@ -1,4 +1,4 @@
-// Where answers go, and what no output may be.
+// Output streams for answers, and the check of the files that a command is told to write.
 #pragma once
 
 #include <cstddef>
@@ -20,19 +20,22 @@ namespace linformer::cli {
 // `lines` means columns with tabs between them and no header; it is the default if standard output is a pipe.
 enum class OutputFormat : uint8_t { lines, jsonl, csv, tsv, table, npy };
 
-// Buffered bytes to a descriptor. Throws OutputClosed when its reader went away and DataError on any other failure.
+// A buffered output to a file descriptor or a file. Throws OutputClosed if the reader of the descriptor closed it, and
+// DataError on any other failure.
 class OutputStream {
  public:
   OutputStream(int fd, std::string name);
-  // A file that appears under its name at commit(), complete or not at all (files/atomic_file.h).
+  // Opens a file that appears under its name only at commit(), complete (files/atomic_file.h).
   explicit OutputStream(const std::string& path);
   ~OutputStream();
   void write(std::string_view bytes);
-  // Writes what is buffered. Of standard output: the answers that were counted until now count as written.
+  // Writes the buffered bytes. For standard output, it also marks all answers that were counted as written
+  // (files/interrupted.h).
   void flush();
-  // Flushes, and makes the file appear.
+  // Flushes. If the output is a file, it then appears under its name.
   void commit();
-  int fd() const { return fd_; }  // -1: a file
+  // Returns the descriptor, or -1 if the output is a file.
+  int fd() const { return fd_; }
 
  private:
   int fd_;
@@ -43,28 +46,28 @@ class OutputStream {
 
 OutputStream& standard_output();
 
-// What -o names: a file, or standard output where it is "" or "-".
+// The output that the option -o names: a file, or standard output if the path is "" or "-".
 class AnswerOutput {
  public:
   explicit AnswerOutput(const std::string& path);
   OutputStream* stream() { return file_ ? &*file_ : &standard_output(); }
   bool is_file() const { return file_.has_value(); }
-  // Writes what is buffered, and makes the file appear.
+  // Writes the buffered bytes. If the output is a file, it then appears under its name.
   void commit() { stream()->commit(); }
 
  private:
   std::optional<OutputStream> file_;
 };
 
-// An option that names an output, its value ("" where it was not given), and what is written there.
+// An option that names an output, its value ("" if the option was not given), and the format of that output.
 struct NamedOutput {
   std::string option, path;
-  std::optional<files::FileFormat> format;  // none: the ending may be any
-  std::string otherwise = {};               // advice on how to get another format; empty: there is none
+  std::optional<files::FileFormat> format;  // If empty, the path may have any ending.
+  std::string otherwise = {};               // Advice on how to get another format. May be empty.
 };
 
-// Throws UsageError where one of `outputs`, or standard output, is a file that the command reads, where two of
-// `outputs` are one file, since one would be lost, and where an output's ending stands for another format, or for
+// Throws UsageError if one of `outputs`, or standard output, is a file that the command reads; if two of `outputs` are
+// the same file, since one output would be lost; or if the ending of an output's path stands for another format, or for
 // Parquet, which no command writes.
 void check_outputs(const std::vector<std::string>& read, const std::vector<NamedOutput>& outputs);
 

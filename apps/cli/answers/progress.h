@@ -1,4 +1,4 @@
-// How far the records of a long run are, on a terminal's standard error.
+// Shows on standard error, if it is a terminal, how many records of a long run are done.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@ namespace linformer::cli {
 
 class Progress {
  public:
-  // Silent unless standard error is a terminal and `wanted`, and with --quiet. `one` and `several` name what is
-  // counted.
+  // Nothing is shown if `wanted` is false, if standard error is not a terminal, or with --quiet. `one` and `several`
+  // are the singular and the plural of the thing that is counted.
   explicit Progress(bool wanted, const char* one = "record", const char* several = "records");
-  // Shows the rate, and the time left where it is known how much there is. `total` 0: unknown. `done` and `total` may
-  // be bytes.
+  // Shows the number of records and their rate, and if `total` is known (not 0) also the time that is left. `done` and
+  // `total` have the same unit, which may be bytes.
   void update(uint64_t records, uint64_t done, uint64_t total);
   // Removes the line from the terminal. Call it before anything else is printed.
   void clear() { line_.clear(); }

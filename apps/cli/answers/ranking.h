@@ -1,4 +1,4 @@
-// Documents by how near they are to queries, and how they are shown.
+// The answers of `linformer rerank` and `linformer search`: the best documents of each query, and their writer.
 #pragma once
 
 #include <cstdint>
@@ -17,19 +17,20 @@
 namespace linformer::cli {
 
 struct RankedDocument {
-  int64_t index = 0;  // in the input, from 0
+  int64_t index = 0;  // The position in the input, from 0.
   nlohmann::json id;
   OwnFields own;
-  std::optional<std::string> text;  // none: its text wasn't given
+  std::optional<std::string> text;  // If empty, the command was not given the text.
 };
 
 class RankingWriter {
  public:
-  // `several`: answers say which query they are to. `output` must outlive the writer.
+  // If `several` is true, there are several queries, and each row has the number of its query. `output` must outlive
+  // the writer.
   RankingWriter(OutputFormat format, bool several, OutputStream* output);
-  // The next best document of query number `query`, from 1.
+  // Writes the next best document of a query. `query` is the number of the query, from 1.
   void write(size_t query, const RankedDocument& document, float score);
-  // To be called after the last one.
+  // Must be called after the last document.
   void finish();
 
  private:
@@ -37,18 +38,19 @@ class RankingWriter {
 
   OutputFormat format_;
   bool several_;
-  int width_;  // of the terminal; 0: it is none
+  int width_;  // The columns of the terminal; 0 if the output is not a terminal.
   OutputStream* output_;
   std::optional<ColumnWriter> columns_;
 };
 
-// The best documents of each query, of those that were added. Documents that are among nobody's best are forgotten.
+// Keeps the best of the documents that were added, for each query. A document that is not among the best of any query
+// is dropped.
 class Rankings {
  public:
-  // `most`: documents of a query; 0: all.
+  // `most` is the greatest number of documents that are kept for a query. If 0, all are kept.
   Rankings(size_t queries, int64_t most);
   void add(size_t query, const std::shared_ptr<const RankedDocument>& document, float score);
-  // Query by query, best first, equal ones in the input's order.
+  // Writes the documents query by query, the best first. Documents of equal score are in the order of the input.
   void write(RankingWriter* writer);
 
  private:

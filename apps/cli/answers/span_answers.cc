@@ -10,7 +10,7 @@ namespace {
 
 using Spans = std::span<const linformer::Answer>;
 
-// How people read an answer.
+// Returns the text of an answer as tables show it.
 std::string shown(const linformer::Answer& answer) {
   return answer.no_answer ? "(no answer)" : std::string(answer.text);
 }
@@ -43,7 +43,7 @@ class JsonSpans : public SpanWriter {
   OutputStream* output_;
 };
 
-// A line for each answer: id, rank, text, score, start, end, note.
+// Writes a line for each answer, with the columns id, rank, text, score, start, end and note.
 class TsvSpans : public SpanWriter {
  public:
   explicit TsvSpans(OutputStream* output) : output_(output) {}

@@ -1,4 +1,4 @@
-// What `linformer answer` says about a question: the parts of its context that answer it.
+// Writers of the answers of `linformer answer`: the parts of a context that answer a question.
 #pragma once
 
 #include <cstdint>
@@ -14,15 +14,15 @@ namespace linformer::cli {
 class SpanWriter {
  public:
   virtual ~SpanWriter() = default;
-  // `answers`: best first; a job with an error has none.
+  // `answers` are in the order of their scores, the best first. If the job has an error, `answers` must be empty.
   virtual void write(const Job& job, std::span<const linformer::Answer> answers) = 0;
-  // To be called after the last question.
+  // Must be called after the last question.
   virtual void finish() {}
 };
 
 // In the formats lines, csv and tsv each answer is a row. If `numbered` is true, the records have no ids of their own
-// and their numbers are printed as ids.
-// `width` is the number of columns of the terminal. `output` must outlive the writer.
+// and their numbers are printed as ids. `width` is the number of columns of the terminal. `output` must outlive the
+// writer.
 std::unique_ptr<SpanWriter> make_span_writer(OutputFormat format, bool numbered, int width, OutputStream* output);
 
 }  // namespace linformer::cli

@@ -15,7 +15,7 @@ namespace linformer::cli {
 namespace {
 
 struct AskedQuestion : Job {
-  std::vector<std::string> truths;  // the true answers, when evaluating
+  std::vector<std::string> truths;  // The true answers, if the command evaluates.
 };
 
 class AnswerQuestions : public EvaluatedRecords {
@@ -52,7 +52,7 @@ class AnswerQuestions : public EvaluatedRecords {
 
   RecordFields record_fields() const {
     RecordFields fields = flags_.input.fields(flags_.eval);
-    // As SQuAD's records have them: {"text": [...], "answer_start": [...]}.
+    // In records of SQuAD the true answers are {"text": [...], "answer_start": [...]}.
     fields.label_member = "text";
     if (evaluates()) fields.max_labels = max_true_answers;
     return fields;
@@ -78,7 +78,7 @@ class AnswerQuestions : public EvaluatedRecords {
     return "the question has " + std::to_string(beyond.tokens) + " tokens, which leave " +
            (none ? "no room" : std::to_string(beyond.room)) + " for the context in a window of " +
            std::to_string(beyond.max_tokens) +
-           (none ? ": shorten it, or raise --max-tokens where the model takes more"
+           (none ? ": shorten it, or raise --max-tokens if the model takes more"
                  : ": lower --overlap to less than that");
   }
 
@@ -114,7 +114,7 @@ class AnswerQuestions : public EvaluatedRecords {
   int head_;
   Answerer answerer_;
   TextQueue queue_;
-  const Answers* made_ = nullptr;  // to the question that is being answered
+  const Answers* made_ = nullptr;  // The answers to the current question.
   AnswerEvaluation evaluation_;
   std::unique_ptr<SpanWriter> writer_;
 };

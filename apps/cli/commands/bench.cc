@@ -1,4 +1,4 @@
-// Measures models beside the machine's limits, each case in a process of its own.
+// Measures models and compares them with the machine's limits. Each case runs in a process of its own.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
@@ -52,7 +52,7 @@ class Bench {
   explicit Bench(const BenchFlags& flags) : flags_(flags), device_(parse_device(flags.device)) {
     report_.threads = flags.threads > 0 ? flags.threads : std::min(processors(), int{CpuOptions::max_threads});
     report_.machine = bench::this_machine();
-    // running() throws UsageError where a backend can't compute in the chosen precision.
+    // running() throws UsageError if a backend can't compute in the chosen precision.
     for (const std::string& backend : flags.backends) running(backend);
     if (device_ < 0) return;
     try {
@@ -74,7 +74,7 @@ class Bench {
     } else {
       measure_random();
     }
-    measure_limits(flags_.seconds);  // again: the machine may have been slowed down before
+    measure_limits(flags_.seconds);  // The limits are measured again, because the machine may have been slower before.
     progress_.clear();
     standard_output().write(flags_.json ? json_text(bench::report_json(report_)) : bench::report_text(report_));
     const bool any = std::any_of(report_.rows.begin(), report_.rows.end(),
@@ -84,7 +84,7 @@ class Bench {
   }
 
   int run_paper() {
-    // Opened now, not after the minutes.
+    // The files are opened before the measurements, so that a wrong path is reported at once.
     std::optional<files::AtomicFile> csv, svg;
     if (!flags_.csv.empty()) csv.emplace(flags_.csv);
     if (!flags_.svg.empty()) svg.emplace(flags_.svg);
@@ -99,7 +99,7 @@ class Bench {
     options.types = types_of(
         flags_, device_ < 0 ? std::vector<std::string>{"f32", "int8"} : std::vector<std::string>{"f32", "f16"});
     research::PaperReport paper;
-    // The minutes are a limit, and later cells take longer than those before them.
+    // The progress shows the rest of the time limit and no share of the work, because later cells take longer.
     const auto announce_cell = [&](const std::string& what) {
       const double left = std::max(60 * flags_.minutes - progress_.seconds(), 0.0);
       announce(what + "; at most " + terminal::time_text(left) + " left", -1);
@@ -129,13 +129,14 @@ class Bench {
     file->commit();
   }
 
-  // A GPU has f16 in the place of int8.
+  // On a GPU, f16 is measured instead of int8.
   std::vector<std::string> default_types() const { return {"f32", "bf16", device_ < 0 ? "int8" : "f16"}; }
 
   // Shows on a terminal which step of the benchmark is running.
   void announce(const std::string& what, double share) { progress_.show(what, share); }
 
-  // Takes no longer than the cases do.
+  // Measures the machine's limits and keeps the highest values of all measurements. `seconds` is the time of the cases;
+  // measuring the limits takes no longer.
   void measure_limits(double seconds) {
     announce("measuring the limits", -1);
     const bench::Limits limits =
@@ -148,8 +149,8 @@ class Bench {
     const std::vector<int64_t> lengths = this->lengths();
     for (const uint32_t k : flags_.ks) {
       bench::ModelShape shape = bench::shape_of(flags_.random);
-      // With fewer positions than k the model would have nothing to project down, and its shortest texts would not
-      // run as the short texts of a Linformer do.
+      // With fewer positions than k, the projection would not reduce the number of rows, and the shortest texts would
+      // not run as short texts of a Linformer do.
       shape.n = std::max(static_cast<uint32_t>(*std::max_element(lengths.begin(), lengths.end())), k);
       shape.k = k;
       shape.window = flags_.window;
@@ -170,7 +171,7 @@ class Bench {
 
   std::vector<int64_t> lengths() const {
     if (!flags_.tokens.empty()) return flags_.tokens;
-    // A file's default is what it takes.
+    // 0 stands for the limit of the model file.
     return flags_.random.empty() ? std::vector<int64_t>{0} : std::vector<int64_t>{512};
   }
 
@@ -219,7 +220,7 @@ class Bench {
   const BenchFlags& flags_;
   const int device_;
   bench::Report report_;
-  size_t cases_ = 0;  // that are measured in all
+  size_t cases_ = 0;  // The number of all cases.
   terminal::ProgressLine progress_{verbosity() != Verbosity::quiet};
 };
 
@@ -229,7 +230,7 @@ int bench_command(const BenchFlags& flags) {
     return bench::run_case(flags.measured_case, flags.models.front(), profile_of_case);
   }
   flags.check();
-  // Said now, and not once for each case.
+  // A wrong length is reported here once, and not again for each case.
   for (const std::string& path : flags.models) {
     const int64_t most = load_model(path)->info().max_tokens;
     for (const int64_t tokens : flags.tokens) {
@@ -246,7 +247,7 @@ int bench_command(const BenchFlags& flags) {
   } catch (const files::WriteError&) {
     throw;
   } catch (const std::runtime_error& error) {
-    throw DataError(error.what());  // a sentence of apps/bench
+    throw DataError(error.what());  // An error of apps/bench. Its message is a sentence for the user.
   }
 }
 

@@ -25,7 +25,8 @@
 namespace linformer::cli {
 namespace {
 
-// Rows of logits as they come; how many there are is known only at the end.
+// The array of --logits. Rows are appended as they come. Their number is known only at the end, when the header is
+// rewritten.
 class LogitsFile {
  public:
   LogitsFile(const std::string& path, size_t classes) : file_(path), classes_(classes) {
@@ -56,7 +57,8 @@ class LogitsFile {
   int64_t rows_ = 0;
 };
 
-struct FailFast {};  // the first bad record was reported and nothing more is wanted
+// Thrown with --fail-fast after the first bad record was reported, to end the command.
+struct FailFast {};
 
 std::vector<int> chosen_heads(const Model& model, const ClassifyFlags& flags) {
   std::vector<int> heads = find_heads(model, flags.head);
@@ -75,7 +77,7 @@ std::vector<int> chosen_heads(const Model& model, const ClassifyFlags& flags) {
     }
     if (head.compares_two != first.compares_two) {
       throw UsageError("head '" + name + "' and head '" + first_name +
-                       "' don't read the same: one compares two texts; run them one after the other");
+                       "' don't read the same input: one of them compares two texts; run them in two commands");
     }
   }
   if ((flags.top_k > 0 || flags.threshold) &&
@@ -84,8 +86,9 @@ std::vector<int> chosen_heads(const Model& model, const ClassifyFlags& flags) {
                      first_name + "' gives numbers; leave it out");
   }
   if (heads.size() > 1 && !flags.eval.empty())
-    throw UsageError("--eval compares one head's labels; name it with --head");
-  if (heads.size() > 1 && !flags.logits.empty()) throw UsageError("--logits saves one head's; name it with --head");
+    throw UsageError("--eval compares the labels of one head; name the head with --head");
+  if (heads.size() > 1 && !flags.logits.empty())
+    throw UsageError("--logits saves the outputs of one head; name the head with --head");
   return heads;
 }
 
@@ -166,7 +169,7 @@ class Classify {
     return labels;
   }
 
-  // Whether a record may have several true labels or numbers.
+  // Returns whether a record may have several true labels or numbers.
   bool takes_lists() const {
     const HeadLabels& head = labels_[0];
     return head.kind == HeadKind::multi_label || (gives_numbers(head.kind) && head.labels.size() > 1);
@@ -185,7 +188,7 @@ class Classify {
       options.heads = heads_;
       return score_by_heads(model_, options);
     }
-    if (heads_.size() > 1) throw UsageError("--zero-shot asks one head; name it with --head");
+    if (heads_.size() > 1) throw UsageError("--zero-shot uses one head; name it with --head");
     ZeroShotOptions options;
     options.texts = texts;
     const std::vector<std::string_view> labels(labels_[0].labels.begin(), labels_[0].labels.end());
@@ -212,7 +215,7 @@ class Classify {
     if (!flags_.vectors.empty()) return read_vectors();
     RecordLoop loop;
     loop.visit = [this](Record& record) { add_record(record); };
-    // Answers don't wait for a writer that pauses.
+    // If the writer of the input pauses, the texts that it wrote before are answered first.
     loop.on_wait = [this] { queue_.flush(); };
     loop.progress = &progress_;
     loop.run(flags_.input, fields_);
@@ -229,7 +232,7 @@ class Classify {
     const auto next = [&] {
       try {
         return reader.next(&values);
-      } catch (const DataError&) {  // what was read before is still answered
+      } catch (const DataError&) {  // Records that were read before the error are still answered.
         queue_.flush();
         throw;
       }

@@ -12,10 +12,11 @@ class App;
 
 namespace linformer::cli {
 
-// Does the work once the command line is parsed; returns the exit code. May throw CommandError and OutputClosed.
+// A function that executes a command after the command line is parsed. It returns the exit code, and may throw
+// CommandError and OutputClosed.
 using Run = std::function<int()>;
 
-// Adds a subcommand to `app`; when it is chosen, `run` is set.
+// Each of these functions adds a subcommand to `app`. If the user chooses the subcommand, parsing sets *run.
 void add_classify(CLI::App* app, Run* run);
 void add_encode(CLI::App* app, Run* run);
 void add_embed(CLI::App* app, Run* run);
@@ -31,10 +32,12 @@ void add_bench(CLI::App* app, Run* run);
 void add_rerank(CLI::App* app, Run* run);
 void add_search(CLI::App* app, Run* run);
 
-// Adds all of them, and the help of each and of the program. If `only` is the name of one, that one alone is added.
+// Adds all subcommands, with the help of each of them and of the program. If `only` is the name of a subcommand, only
+// that one is added.
 void add_commands(CLI::App* app, Run* run, std::string_view only = {});
 
-// The whole program: arguments without the program's name. Prints errors on standard error; throws nothing.
+// Runs the whole program with the arguments of main() and returns the exit code. Prints errors on standard error and
+// throws nothing.
 int run_program(int argument_count, char** arguments);
 
 }  // namespace linformer::cli

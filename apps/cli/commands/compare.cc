@@ -1,4 +1,4 @@
-// How far two model files, or a model file and its original program, are apart on the same texts.
+// Measures how far two model files, or a model file and the program that it comes from, are apart on the same texts.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -36,20 +36,20 @@ class Comparison {
     } else {
       logits_ = first_.has_head() && second_->has_head();
       if (logits_ && first_.labels() != second_->labels()) {
-        throw DataError("the heads have other outputs: " + list_of_labels(first_.labels()) + " in " + first_.path() +
-                        ", " + list_of_labels(second_->labels()) + " in " + second_->path() +
+        throw DataError("the heads have different outputs: " + list_of_labels(first_.labels()) + " in " +
+                        first_.path() + ", " + list_of_labels(second_->labels()) + " in " + second_->path() +
                         "; choose with --head, or convert both from one checkpoint");
       }
       vectors_ = first_.width() == second_->width();
       if (!logits_ && !vectors_) {
-        throw DataError("nothing can be compared: no head in both, and vectors of " + std::to_string(first_.width()) +
-                        " and " + std::to_string(second_->width()) + " numbers");
+        throw DataError("nothing can be compared: not both models have a head, and their vectors have " +
+                        std::to_string(first_.width()) + " and " + std::to_string(second_->width()) + " numbers");
       }
     }
     const auto chooses = [](const ComparedModel& side) { return side.kind() == HeadKind::single_label; };
     labels_ = logits_ && chooses(first_) && (!second_ || chooses(*second_)) && first_.labels().size() > 1;
     if (flags.eval.empty()) return;
-    if (!labels_) throw UsageError("--eval needs a head that gives one label of several, in both");
+    if (!labels_) throw UsageError("--eval needs a head that gives one of several labels, in both models");
     names_.emplace(first_.labels());
   }
 
@@ -61,7 +61,7 @@ class Comparison {
     first_.flush();
     if (second_) second_->flush();
     settle();
-    // With --limit the array may have rows for the records that were not read.
+    // With --limit, the array may have rows for records that were not read.
     if (reference_ && flags_.input.limit == 0) reference_->finish();
     progress_.clear();
     if (compared_ == 0) {
@@ -72,10 +72,11 @@ class Comparison {
     standard_output().flush();
     const int64_t shorter = second_ ? std::min(first_.max_tokens(), second_->max_tokens()) : first_.max_tokens();
     const bool same = !second_ || first_.max_tokens() == second_->max_tokens();
-    tally_.summarize(shorter, flags_.json ? ""
-                              : !second_  ? "whether the original read more isn't known here"
-                              : same      ? "both models read the same part"
-                                          : "the other model read more of them: convert both for as many tokens");
+    tally_.summarize(shorter,
+                     flags_.json ? ""
+                     : !second_  ? "the number of tokens that the original read is not known"
+                     : same      ? "both models read the same part"
+                            : "the other model read more tokens: convert both models for the same number of tokens");
     return tally_.errors > 0 ? exit_data : exit_ok;
   }
 
@@ -99,7 +100,7 @@ class Comparison {
     settle();
   }
 
-  // Whatever both have answered.
+  // Compares all records that both sides have answered.
   void settle() {
     while (!first_.answers.empty() && (!second_ || !second_->answers.empty())) {
       const Answered a = std::move(first_.answers.front());
@@ -131,7 +132,7 @@ class Comparison {
     }
     tally_.cut += a.truncated || b.truncated ? 1 : 0;
     ++compared_;
-    // The original is what differences are relative to.
+    // Differences are relative to the numbers of the original.
     const Answered &original = second_ ? a : b, &other = second_ ? b : a;
     if (logits_) logit_differences_.add(original.logits, other.logits, a.id);
     if (vectors_) vector_differences_.add(original.vector, other.vector, a.id);
@@ -230,7 +231,7 @@ class Comparison {
 }  // namespace
 
 void add_compare(CLI::App* app, Run* run) {
-  CLI::App* command = app->add_subcommand("compare", "How far two models are apart on the same texts");
+  CLI::App* command = app->add_subcommand("compare", "Measure how far two models are apart on the same texts");
   auto flags = std::make_shared<CompareFlags>();
   flags->add_to(command);
   command->callback([flags, run] {

@@ -1,4 +1,4 @@
-// The two sides of a comparison: a model with its answers, and rows that the original program gave.
+// The sides of a comparison: a model with its answers, or rows of numbers that the original program computed.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct Compared : Job {
   std::vector<float> logits, vector;
 };
 
-// A record that both have answered, or one that neither can.
+// The answer of one side to a record, or the error of the record.
 struct Answered {
   std::string id, error;
   bool truncated = false;
@@ -33,7 +33,7 @@ struct Answered {
   std::vector<float> logits, vector;
 };
 
-// A model and what it says about each record, in order.
+// A model and its answers to the records, in the order of the records.
 class ComparedModel {
  public:
   ComparedModel(const std::string& path, const CompareFlags& flags);
@@ -67,14 +67,14 @@ class ComparedModel {
   TextQueue queue_;
 };
 
-// Rows of the original program's outputs, one for each record.
+// The outputs of the original program, a row for each record.
 class ReferenceRows {
  public:
-  // Throws DataError unless its rows are as wide as what `side` gives for a record.
+  // Throws DataError if the rows have neither the number of the model's logits nor that of the numbers in its vectors.
   ReferenceRows(const std::string& path, const ComparedModel& model);
-  // The row that belongs to what a model answered. Throws DataError where there is none.
+  // Returns the row for the record that `to` answers. Throws DataError if there are no more rows.
   Answered next(const Answered& to);
-  // Throws DataError where rows are left.
+  // Throws DataError if rows are left.
   void finish();
   bool logits() const { return logits_; }
 

@@ -42,10 +42,11 @@ struct EmbedFlags {
 };
 
 struct Vector : Job {
-  std::vector<float> values;  // the mean over all windows
+  std::vector<float> values;  // The vector; the mean over all windows of the text.
 };
 
-// Vectors as an array whose number of rows is known only at the end. What can't be rewritten is kept until then.
+// The array of vectors. Its number of rows is known only at the end, when the header is rewritten. If the output can't
+// be rewritten, all rows are kept in memory until then.
 class VectorFile {
  public:
   VectorFile(const std::string& path, int64_t width) : file_(path), width_(width) {
@@ -198,7 +199,7 @@ class Embed {
 }  // namespace
 
 void add_embed(CLI::App* app, Run* run) {
-  CLI::App* command = app->add_subcommand("embed", "One vector for each text");
+  CLI::App* command = app->add_subcommand("embed", "Make one vector for each text");
   auto flags = std::make_shared<EmbedFlags>();
   command->add_option("MODEL", flags->model, "Model file (.lnfr)")->type_name("")->required();
   flags->input.add_texts_to(command, "Texts");
@@ -210,9 +211,9 @@ void add_embed(CLI::App* app, Run* run) {
   flags->vectors.add_to(command);
   command
       ->add_flag("--sparse", flags->sparse,
-                 "A weight for some tokens instead, by the masked-LM head (SPLADE): JSON lines")
+                 "Weights of tokens of the vocabulary instead of a vector, by the masked-LM head (SPLADE); JSON lines")
       ->group("Vectors");
-  flags->longer.add_to(command, "mean of all");
+  flags->longer.add_to(command, "mean of all windows");
   flags->tokens.add_to(command);
   flags->run.add_to(command);
   flags->run.add_profile_to(command, true);
@@ -222,7 +223,9 @@ void add_embed(CLI::App* app, Run* run) {
       if (flags->input.empty()) throw UsageError("nothing to embed: give texts, --input FILE, or - for standard input");
       if (flags->sparse) {
         if (flags->vectors.any())
-          throw UsageError("--sparse: pooling, length, dimensions and prompts are of other vectors");
+          throw UsageError(
+              "--sparse: the options for pooling, length, dimensions and prompts are for dense vectors; leave them "
+              "out");
         const SparseJob job = {flags->model, flags->input, flags->output, flags->tokens, flags->longer, flags->run};
         check_sparse(job);
         check_outputs(flags->input.paths({flags->model}), {flags->output.named(OutputFormat::jsonl)});
@@ -232,7 +235,7 @@ void add_embed(CLI::App* app, Run* run) {
       const OutputFormat format = flags->format();
       const std::string& output = flags->output.output;
       if (output.empty() && flags->output.format.empty() && format == OutputFormat::npy) {
-        throw UsageError("say where to: -o FILE.npy, or --json");
+        throw UsageError("no output is named: give -o FILE.npy, or --json");
       }
       flags->vectors.check();
       if (output.empty() && format == OutputFormat::npy) flags->output.output = "-";

@@ -74,7 +74,8 @@ class EmbedSparse {
     return std::move(made.value());
   }
 
-  // The token as text; its number where the vocabulary lacks the id, or another token of the answer has the same text.
+  // Returns the token as text, or "#" and its id if the token can't be decoded or another token of the answer has the
+  // same text.
   std::string name_of(int32_t id, std::unordered_set<std::string>* taken) {
     std::string name;
     if (embedder_.tokenizer().decode({&id, 1}, {}, &buffer_).ok()) name = buffer_.view();
@@ -108,7 +109,7 @@ class EmbedSparse {
   std::shared_ptr<const Model> model_;
   SparseEmbedder embedder_;
   TextQueue queue_;
-  std::span<const TokenWeight> tokens_;  // of the text that is being answered
+  std::span<const TokenWeight> tokens_;  // The weights for the current text.
   TextBuffer buffer_;
   AnswerOutput output_;
   Progress progress_;
@@ -120,10 +121,10 @@ class EmbedSparse {
 void check_sparse(const SparseJob& job) {
   if (job.output.chosen(OutputFormat::jsonl, false) != OutputFormat::jsonl) {
     throw UsageError(
-        "--sparse: each text has other tokens, which no array and no table holds; write JSON lines, --json");
+        "--sparse: each text has different tokens, which don't fit into an array or a table; write JSON lines, --json");
   }
   if (job.longer.value() == OnLong::window) {
-    throw UsageError("--sparse: the tokens are those of one window; use --on-long truncate or error");
+    throw UsageError("--sparse reads one window of each text; use --on-long truncate or error");
   }
 }
 

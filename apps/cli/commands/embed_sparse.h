@@ -19,9 +19,9 @@ struct SparseJob {
   const RunFlags& run;
 };
 
-// Throws UsageError where the answers are to be anything but JSON lines, or texts are to be read by windows.
+// Throws UsageError if the chosen format is not JSON lines, or if texts are to be read in windows.
 void check_sparse(const SparseJob& job);
-// Writes an object for each text. Returns the exit code.
+// Writes a JSON object for each text and returns the exit code.
 int embed_sparse(const SparseJob& job);
 
 }  // namespace linformer::cli

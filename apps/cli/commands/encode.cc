@@ -27,8 +27,8 @@
 namespace linformer::cli {
 namespace {
 
-// How many times the model's length a text of an array may have with pads that are removed. Each gets a row of output,
-// in every text.
+// A text may have more tokens than the model's limit if some of them are pads that are removed. Its length with pads is
+// at most this multiple of the limit, because the output has a row for each token, pads included, of the longest text.
 constexpr int64_t padded_lengths = 4;
 
 enum class What { hidden, pooled, embedding, logits, mlm };
@@ -36,10 +36,10 @@ enum class What { hidden, pooled, embedding, logits, mlm };
 struct Wanted {
   What what = What::hidden;
   int hidden_layer = -1;
-  int head = 0;                         // logits
-  std::optional<Pooling> pooling = {};  // pooled
-  bool per_token = false;               // [texts, tokens, width] instead of [texts, width]
-  bool two = false;                     // a row of the output for two texts
+  int head = 0;                         // For logits: the index of the head.
+  std::optional<Pooling> pooling = {};  // For pooled: the pooling, if it is not the model's default.
+  bool per_token = false;               // The output is [texts, tokens, width] instead of [texts, width].
+  bool two = false;                     // Each row of the output is for two texts.
 };
 
 Wanted parse_what(const std::string& text, const EncodeFlags& flags, const Model& model) {
@@ -47,14 +47,15 @@ Wanted parse_what(const std::string& text, const EncodeFlags& flags, const Model
   const size_t colon = text.find(':');
   const std::string kind = text.substr(0, colon), detail = colon == std::string::npos ? "" : text.substr(colon + 1);
   Wanted wanted;
-  if (colon != std::string::npos && detail.empty()) throw UsageError("--what " + text + ": nothing after the colon");
+  if (colon != std::string::npos && detail.empty())
+    throw UsageError("--what " + text + ": there is nothing after the colon");
   if (kind == "hidden") {
     wanted.per_token = true;
     if (!detail.empty()) {
       const auto [end, error] = std::from_chars(detail.data(), detail.data() + detail.size(), wanted.hidden_layer);
       if (error != std::errc() || end != detail.data() + detail.size() || wanted.hidden_layer < 0 ||
           wanted.hidden_layer > info.layers) {
-        throw UsageError("--what " + text + ": layers are 0 (the embedding) to " + std::to_string(info.layers));
+        throw UsageError("--what " + text + ": give a layer from 0 (the embedding) to " + std::to_string(info.layers));
       }
     }
   } else if (kind == "pooled") {
@@ -136,7 +137,7 @@ class Encode {
 
   DataError odd_number() const {
     return DataError("head '" + std::string(model_->head(wanted_.head).name) +
-                     "' compares texts two by two, and their number is odd");
+                     "' compares two texts, and the number of texts is odd");
   }
 
   void read_rows() {
@@ -169,9 +170,9 @@ class Encode {
       if (kept == 0) throw DataError(place + " has no tokens; leave it out");
       const int64_t padded_limit = padded_lengths * info.max_tokens;
       if (wanted_.per_token && given + model_->info().prefix_rows > padded_limit) {
-        throw DataError(place + " has " + std::to_string(given) + " tokens with its pads, and rows are written for " +
-                        std::to_string(padded_limit) + " at most, " + std::to_string(padded_lengths) +
-                        " times what the model takes; remove pads");
+        throw DataError(place + " has " + std::to_string(given) + " tokens with its pads, and at most " +
+                        std::to_string(padded_limit) + " are allowed, " + std::to_string(padded_lengths) +
+                        " times the model's limit; remove pads");
       }
       if (kept > most) {
         const std::string more =
@@ -190,7 +191,7 @@ class Encode {
     return std::count_if(ids.begin(), ids.end(), [&](int32_t id) { return id != pad; });
   }
 
-  // Everything that waits for the longest text's rows to be known.
+  // Creates the session, the batch and the output file. `longest` is the number of rows of the longest text.
   void start(int64_t longest, int64_t texts) {
     SessionOptions options = flags_.run.session_options(*model_, longest);
     if (wanted_.two) {
@@ -199,7 +200,8 @@ class Encode {
     }
     session_.emplace(take(Session::create(model_, options)));
     progress_.emplace(true);
-    width_ = take(session_->shape(output({}), 2, 2)).columns;  // of two texts: a head may compare them
+    // The shape is asked for two texts, because a head may compare two.
+    width_ = take(session_->shape(output({}), 2, 2)).columns;
     SequenceBatchOptions limits;
     limits.pad_to = flags_.run.pad_to;
     limits.pad_id = model_->info().pad_id;
@@ -254,7 +256,7 @@ class Encode {
     batch_->clear();
   }
 
-  // Rows that a text of the batch has in the session's outputs.
+  // Returns the number of rows that a text of the batch has in the session's outputs.
   int64_t rows_of(const Input& input) const {
     const size_t count = input.vectors.empty()
                              ? input.tokens.size()
@@ -283,15 +285,15 @@ class Encode {
     }
   }
 
-  // Logits at every kept position.
+  // Writes the logits of the masked-LM head at every position that is not a removed pad.
   void run_mlm(std::span<const Input> inputs) {
     std::vector<MaskPosition> positions;
     for (size_t t = 0; t < inputs.size(); ++t) {
-      const Tokens ids = inputs[t].tokens;  // only models that read tokens have a masked-LM head
+      const Tokens ids = inputs[t].tokens;  // Only models that read tokens have a masked-LM head.
       const int64_t kept = session_->output_rows(kept_tokens(ids, static_cast<int64_t>(ids.size())));
       for (int64_t p = 0; p < kept; ++p) positions.push_back({static_cast<int64_t>(t), p});
     }
-    std::exception_ptr thrown;  // the library knows no exceptions: it waits until the call is over
+    std::exception_ptr thrown;  // No exception may pass through the library, so it is thrown after the call.
     check(masked_lm_->run(&*session_, inputs, positions, [&](size_t i, std::span<const float> logits) {
       try {
         see(static_cast<size_t>(positions[i].text), logits);
@@ -306,8 +308,8 @@ class Encode {
     if (thrown) std::rethrow_exception(thrown);
   }
 
-  // Reports the record of the batch's text `text` where one of its numbers is not finite. The record is written
-  // unchanged, and reported once.
+  // Reports a record if one of its numbers is not finite. `text` is the index of a text of the record in the batch. The
+  // record is written unchanged, and reported only once.
   void see(size_t text, std::span<const float> numbers) {
     if (std::all_of(numbers.begin(), numbers.end(), [](float number) { return std::isfinite(number); })) return;
     const uint64_t record = (done_ + text) / texts_each() + 1;
@@ -317,12 +319,13 @@ class Encode {
     tally_.report(record, not_finite, false, &*progress_);
   }
 
-  // Texts that --limit lets through.
+  // Returns the greatest number of texts that --limit allows.
   int64_t most_texts() const {
     const uint64_t each = texts_each();
     return static_cast<int64_t>(std::min(flags_.input.limit, uint64_t{INT64_MAX} / each) * each);
   }
-  size_t texts_each() const { return wanted_.two ? 2 : 1; }  // in a record
+  // Returns the number of texts in a record.
+  size_t texts_each() const { return wanted_.two ? 2 : 1; }
 
   void write_zeros(int64_t rows) { file_->append_zeros(static_cast<uint64_t>(rows * width_) * sizeof(float)); }
 
@@ -330,12 +333,13 @@ class Encode {
   std::shared_ptr<const Model> model_;
   Wanted wanted_;
   TokenRows rows_;
-  int64_t longest_ = 0, longest_kept_ = 0;  // rows: as written, and as the session counts them
+  // The rows of the longest text: with pads that are removed, as in the output, and without them, as in the session.
+  int64_t longest_ = 0, longest_kept_ = 0;
   int64_t width_ = 0, texts_ = 0;
-  uint64_t done_ = 0;        // texts of earlier batches
-  uint64_t bad_record_ = 0;  // the last one that was reported; 0: none
+  uint64_t done_ = 0;        // The number of texts in earlier batches.
+  uint64_t bad_record_ = 0;  // The last record that was reported, from 1; 0 if there is none.
   Tally tally_;
-  std::optional<Progress> progress_;  // from the first batch on
+  std::optional<Progress> progress_;  // Empty before start().
   std::optional<Session> session_;
   std::optional<SequenceBatch> batch_;
   std::optional<MaskedLm> masked_lm_;

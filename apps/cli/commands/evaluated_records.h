@@ -1,5 +1,5 @@
-// What `tag` and `answer` have in common: records are read and answered, and their answers are written, or with --eval
-// compared with what the records say is true.
+// The common base of `tag` and `answer`. Records are read and answered. The answers are written, or with --eval
+// compared with the true answers in the records.
 #pragma once
 
 #include <memory>
@@ -22,17 +22,18 @@ class EvaluatedRecords {
   EvaluatedRecords(const EvaluatedRecords&) = delete;
   EvaluatedRecords& operator=(const EvaluatedRecords&) = delete;
   virtual ~EvaluatedRecords() = default;
-  // Returns the exit code.
+  // Runs the command and returns the exit code.
   int operator()();
 
  protected:
-  // `eval`: the field with what is true; empty: answers are written. `hint`: what to do about texts that were cut.
+  // `eval` is the name of the field with the true answers, or empty if answers are written. `hint` says what the user
+  // can do about texts that were cut.
   EvaluatedRecords(const InputOptions& input, OutputFormat format, const std::string& eval, const char* hint);
 
   virtual TextQueue& queue() = 0;
   virtual const RecordFields& fields() const = 0;
   virtual void add_record(Record& record) = 0;
-  // After the last record: what else belongs to the answers.
+  // Called after the last record, to finish the writer of the answers.
   virtual void finish_answers() = 0;
   virtual std::string evaluation_text() const = 0;
   virtual nlohmann::ordered_json evaluation_json() const = 0;
@@ -41,12 +42,12 @@ class EvaluatedRecords {
 
   bool evaluates() const { return !eval_.empty(); }
   OutputFormat format() const { return format_; }
-  // Opens what -o names; to be called when nothing else can be wrong with the command line.
+  // Opens the output of -o. Must be called after all checks of the command line.
   OutputStream* open_output(const std::string& path);
-  // Counts a record, whose name, error and own fields become the job's.
+  // Counts a record and moves its id, error and own fields to `job`.
   void start(Record* record, Job* job);
-  // Counts a record's answer, before it is written. Returns whether there is one; when evaluating, an error is
-  // reported.
+  // Counts the answer to a record before it is written. Returns whether the job has no error. If the command evaluates,
+  // it reports the error.
   bool count(const Job& job);
 
  private:

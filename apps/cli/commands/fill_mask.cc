@@ -74,10 +74,11 @@ class FillMask {
     progress_.clear();
     writer_->finish();
     output_.commit();
-    tally_.summarize(filler_.max_tokens(), format_ == OutputFormat::jsonl ? "" : "what was cut off is not read");
+    tally_.summarize(filler_.max_tokens(),
+                     format_ == OutputFormat::jsonl ? "" : "the part that was cut off is not read");
     if (many_masks_ > 0) {
       note(grouped(many_masks_) + " of " + grouped(tally_.records) + " texts have more than " +
-           std::to_string(max_masks_with_texts) + " masks; each is shown once, with the best of every mask");
+           std::to_string(max_masks_with_texts) + " masks; each is shown once, with the best token in every mask");
     }
     return tally_.errors > 0 ? exit_data : exit_ok;
   }
@@ -90,7 +91,8 @@ class FillMask {
     const ModelInfo info = model->info();
     if (info.tokenizer != TokenizerKind::none && info.mask_id < 0) {
       throw DataError(path +
-                      ": this model's tokenizer has no mask token; convert it again with the one it learned with");
+                      ": this model's tokenizer has no mask token; convert the model again with the tokenizer that it "
+                      "was trained with");
     }
     require_tokenizer(*model, path);
     return model;
@@ -108,7 +110,7 @@ class FillMask {
 
   std::string error_of(const TextReport& report) const {
     if (!report.without_mask) return explained(report, false);
-    return "no mask in the text" + std::string(report.truncated() ? " that is left after cutting it" : "") +
+    return "there is no mask in the text" + std::string(report.truncated() ? " that is left after cutting it" : "") +
            "; write " + names_.mask() + " where a word is missing";
   }
 
@@ -133,13 +135,13 @@ class FillMask {
   MaskFiller filler_;
   MaskNames names_;
   TextQueue queue_;
-  const MaskFilling* made_ = nullptr;  // of the text that is being answered
+  const MaskFilling* made_ = nullptr;  // The answer to the current text.
   OutputFormat format_;
   AnswerOutput output_;
   Progress progress_;
   std::unique_ptr<FilledWriter> writer_;
   Tally tally_;
-  uint64_t many_masks_ = 0;  // texts
+  uint64_t many_masks_ = 0;  // The number of texts with more masks than max_masks_with_texts.
 };
 
 }  // namespace
@@ -161,7 +163,7 @@ void add_fill_mask(CLI::App* app, Run* run) {
   command->add_flag("--table", flags->output.table, "The same as --output-format table, as on a terminal")
       ->group("Answers");
   flags->input.add_keep_to(command);
-  command->add_option("--on-long", flags->on_long, "A text with too many tokens: truncate or error")
+  command->add_option("--on-long", flags->on_long, "If a text has too many tokens: truncate or error")
       ->type_name("HOW")
       ->check(CLI::IsMember({"truncate", "error"}))
       ->capture_default_str()

@@ -18,11 +18,11 @@ struct InspectFlags {
   std::string model;
   RunFlags run;
   int64_t memory = 0;
-  std::string tokens;  // of --plan; empty: not said
+  std::string tokens;  // The value of --plan; empty if it was not given.
   bool plan = false, json = false, verify = false, tensors = false;
 };
 
-constexpr int64_t listed_tokens = 512;  // where --plan doesn't say
+constexpr int64_t listed_tokens = 512;  // The default of --plan.
 
 std::optional<int64_t> number_of(const std::string& text) {
   int64_t number = 0;
@@ -31,7 +31,7 @@ std::optional<int64_t> number_of(const std::string& text) {
   return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
 }
 
-// The program of one encoder of the model, for a text of as many tokens as --plan says.
+// The program of one encoder of the model, for a text with the number of tokens that --plan names.
 struct Listing {
   Listing(const InspectFlags& flags, const Model& model, Part part) {
     const int64_t limit = model.encoder(part).max_tokens;
@@ -53,7 +53,7 @@ struct Listing {
   std::vector<ProgramLine> lines;
 };
 
-// A large file takes as long as it takes to read it.
+// Compares each tensor with its checksum and shows the progress, because reading a large file takes long.
 void verify(const Model& model) {
   const int tensors = model.info().tensors;
   uint64_t bytes = 0, done = 0;
@@ -69,7 +69,7 @@ void verify(const Model& model) {
 }
 
 int inspect(InspectFlags flags) {
-  // --plan's number may be left out, so what is behind it may be the model.
+  // The number of --plan is optional, so the argument after it may be the model.
   if (flags.model.empty() && !number_of(flags.tokens)) std::swap(flags.model, flags.tokens);
   if (flags.model.empty()) throw UsageError("MODEL is required; see 'linformer inspect --help'");
   const std::shared_ptr<const Model> model = load_model(flags.model);
@@ -87,8 +87,9 @@ int inspect(InspectFlags flags) {
     planned = take(plan(*model, flags.run.session_options(*model, flags.memory)));
   }
   if (flags.verify) verify(*model);
-  // The types that a session would compute in. A model for which no session can be created is described without them;
-  // a type that the options force and this machine lacks is an error, as it is for the commands that compute.
+  // The plan has the types that a session would compute in. A model for which no session can be created is described
+  // without them. If the options force a type that this machine lacks, the command ends with an error, like the
+  // commands that compute.
   SessionOptions options = flags.run.session_options(*model, 1);
   const Result<Plan> any = plan(*model, options);
   if (any.status().code() == Code::unsupported) {

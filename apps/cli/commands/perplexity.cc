@@ -119,7 +119,7 @@ class PerplexityCommand {
       }
       tally_.cut += report.truncated() ? 1 : 0;
       sums_.begin(id_);
-      std::array<int64_t, 2> counted{};  // of each text's own tokens, in earlier windows
+      std::array<int64_t, 2> counted{};  // The number of tokens of each text that were in earlier windows.
       for (int64_t window = 0; window < report.windows; ++window) {
         const TextSequence sequence = take(reader.sequence(window));
         ids_.assign(sequence.ids.begin(), sequence.ids.end());
@@ -154,7 +154,7 @@ class PerplexityCommand {
     }
   }
 
-  // What ids_, types_ and candidates_ hold.
+  // Adds the text in ids_, types_ and candidates_ to the sums.
   void add() {
     const bool strip = sums_.session().plan().options.run.padding == Padding::strip;
     types_.resize(ids_.size());
@@ -243,7 +243,8 @@ class PerplexityCommand {
 }  // namespace
 
 void add_perplexity(CLI::App* app, Run* run) {
-  CLI::App* command = app->add_subcommand("perplexity", "How well a masked-LM head foretells the tokens of texts");
+  CLI::App* command =
+      app->add_subcommand("perplexity", "Measure how well a masked-LM head predicts the tokens of texts");
   auto flags = std::make_shared<PerplexityFlags>();
   command->add_option("MODEL", flags->model, "Model file (.lnfr) with a masked-LM head")->type_name("")->required();
   flags->input.add_texts_to(command, "Texts");
@@ -255,17 +256,18 @@ void add_perplexity(CLI::App* app, Run* run) {
       ->group("Input");
   command
       ->add_option("--mode", flags->mode,
-                   "mlm: one run a text, with some tokens masked; pseudo: one run a token, each masked alone; both")
+                   "mlm: one run for each text, with some tokens masked; pseudo: one run for each token, which alone "
+                   "is masked; both")
       ->type_name("HOW")
       ->check(CLI::IsMember({"mlm", "pseudo", "both"}))
       ->capture_default_str()
       ->group("Measures");
-  command->add_option("--mask-rate", flags->rate, "mlm: share of the tokens that is chosen")
+  command->add_option("--mask-rate", flags->rate, "mlm: share of the tokens that are chosen")
       ->type_name("P")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str()
       ->group("Measures");
-  command->add_option("--seed", flags->seed, "mlm: which tokens are chosen, and what they become")
+  command->add_option("--seed", flags->seed, "mlm: seed of the choice of tokens and of their replacements")
       ->type_name("N")
       ->capture_default_str()
       ->group("Measures");
@@ -276,8 +278,8 @@ void add_perplexity(CLI::App* app, Run* run) {
   command->add_option("--dump-masks", flags->dump, "Save ids before and after masking, as JSON lines")
       ->type_name("FILE")
       ->group("Measures");
-  command->add_flag("--json", flags->json, "One JSON object")->group("Measures");
-  flags->longer.add_to(command, "all, each token counted once");
+  command->add_flag("--json", flags->json, "Print one JSON object")->group("Measures");
+  flags->longer.add_to(command, "all windows, each token counted once");
   flags->tokens.add_to(command);
   flags->run.add_to(command);
   command->callback([flags, run] {

@@ -26,13 +26,13 @@ struct RerankFlags {
   bool raw = false;
 };
 
-// A document, which is compared with several queries.
+// A document. It is compared with each query.
 struct Candidate {
   RankedDocument document;
-  bool bad = false;  // for one of the queries
+  bool bad = false;  // True after an error for one of the queries.
 };
 
-// A query and a document.
+// A query and a document that are scored together.
 struct Pair : Job {
   size_t query = 0;
   std::shared_ptr<Candidate> candidate;
@@ -105,7 +105,8 @@ class Rerank {
     }
   }
 
-  // There is no place for it among the scores: a line on standard error says why.
+  // Counts a document that can't be scored and reports it once on standard error, because the ranking has no place for
+  // errors.
   void refuse_document(Candidate* candidate, const std::string& error) {
     if (candidate->bad) return;
     candidate->bad = true;
@@ -144,14 +145,13 @@ void add_rerank(CLI::App* app, Run* run) {
       ->check(CLI::Range(int64_t{1}, int64_t{INT64_MAX}))
       ->group("Answers");
   command
-      ->add_option("--head", flags->head,
-                   "Head that scores pairs, by name or index; default: the first with one output, or that compares two "
-                   "texts")
+      ->add_option(
+          "--head", flags->head,
+          "Head that scores pairs, by name or index; default: the first head that has one output or compares two texts")
       ->type_name("NAME")
       ->group("Answers");
-  command->add_flag("--raw", flags->raw, "Scores are the head's outputs as they are, without sigmoid")
-      ->group("Answers");
-  flags->longer.add_to(command, "mean of all");
+  command->add_flag("--raw", flags->raw, "Scores are the head's outputs, without the sigmoid")->group("Answers");
+  flags->longer.add_to(command, "mean of all windows");
   flags->tokens.add_to(command);
   flags->run.add_to(command);
   flags->run.add_profile_to(command, true);

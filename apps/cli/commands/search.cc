@@ -19,7 +19,7 @@
 namespace linformer::cli {
 namespace {
 
-// Vectors of texts that wait to be searched together.
+// The greatest number of floats in the vectors of texts that are collected before they are searched together.
 constexpr size_t most_waiting_floats = size_t{1} << 22;
 
 struct SearchFlags {
@@ -33,8 +33,8 @@ struct SearchFlags {
   int64_t top_k = 10;
 };
 
-// Returns the first of `names` that is the name of a prompt of the model; nothing if none is. sentence-transformers
-// chooses the prompts of queries and of documents in this way.
+// Returns the first of `names` that is the name of a prompt of the model, or nullopt. sentence-transformers chooses the
+// prompts of queries and of documents in this way.
 std::optional<std::string> first_prompt(const Model& model, std::initializer_list<std::string_view> names) {
   for (const std::string_view name : names) {
     for (int i = 0; i < model.sentence_embedding().prompts; ++i) {
@@ -87,7 +87,7 @@ class Search {
     return flags_.vector.prompt ? flags_.vector.prompt : first_prompt(*model_, {"document", "passage", "corpus"});
   }
 
-  // [queries, width]
+  // Returns the vectors of all queries, [queries, width].
   std::vector<float> embed_queries() {
     const std::vector<std::string> texts = flags_.ranking.read_queries();
     std::vector<std::string_view> views(texts.begin(), texts.end());
@@ -106,7 +106,7 @@ class Search {
     return vectors;
   }
 
-  // The nearest of `rows` for each query, best first.
+  // Returns for each query the most similar of `rows`, the best first.
   std::vector<std::vector<Scored>> find(std::span<const float> rows) const {
     const TextOptions run = flags_.run.text_options();
     VectorSearchOptions options;
@@ -151,7 +151,8 @@ class Search {
     }
   }
 
-  // The texts and ids of the rows that were found. All records are read, since their number must be that of the rows.
+  // Reads the texts and ids of the rows that were found. It reads all records, because their number must equal the
+  // number of rows.
   void read_documents(int64_t rows, std::unordered_map<int64_t, RankedDocument>* documents) {
     int64_t count = 0;
     RecordLoop loop;
@@ -172,7 +173,8 @@ class Search {
   }
 
   void search_texts(RankingWriter* writer) {
-    // The queries have their vectors, so one session at a time is enough.
+    // The vectors of the queries are already computed, so the embedder can be replaced by one with the prompt of texts.
+    // Only one exists at a time.
     if (text_prompt() != query_prompt()) embedder_ = make_embedder(text_prompt());
     Rankings rankings(queries_.size() / width_, flags_.top_k);
     std::vector<float> rows;
@@ -241,16 +243,15 @@ void add_search(CLI::App* app, Run* run) {
   command->add_option("MODEL", flags->model, "Model file (.lnfr) that makes vectors")->type_name("")->required();
   flags->ranking.add_to(command, "Texts to search in");
   command
-      ->add_option(
-          "--vectors", flags->vectors,
-          "Vectors of the texts (npy), by 'linformer embed'. The file is mapped, and may be of any size. Texts or "
-          "files then say what each row is, or are left out")
+      ->add_option("--vectors", flags->vectors,
+                   "Vectors of the texts (npy), written by 'linformer embed'; the file is mapped, and may be of any "
+                   "size. Texts or files are then optional; they give each row its text and id")
       ->type_name("FILE")
       ->group("Input");
   command
       ->add_option("--query-prompt", flags->query_prompt,
-                   "What to put before each query, one of the model's prompts; default: --prompt, or else the model's "
-                   "prompt called query. Texts have the one called document, passage or corpus")
+                   "Name of the model's prompt to put before each query; default: --prompt, or the model's prompt "
+                   "called query. Without --prompt, texts get the prompt called document, passage or corpus")
       ->type_name("NAME")
       ->group("Vectors");
   command->add_option("--top-k", flags->top_k, "Texts found for a query, best first")
@@ -258,13 +259,13 @@ void add_search(CLI::App* app, Run* run) {
       ->check(CLI::Range(int64_t{1}, int64_t{max_dimension}))
       ->capture_default_str()
       ->group("Answers");
-  command->add_option("--similarity", flags->similarity, "How near vectors are: cosine or dot")
+  command->add_option("--similarity", flags->similarity, "Similarity of vectors: cosine or dot")
       ->type_name("HOW")
       ->check(CLI::IsMember({"cosine", "dot"}))
       ->capture_default_str()
       ->group("Answers");
   flags->vector.add_to(command);
-  flags->longer.add_to(command, "mean of all");
+  flags->longer.add_to(command, "mean of all windows");
   flags->tokens.add_to(command);
   flags->run.add_to(command);
   command->callback([flags, run] {
@@ -275,10 +276,10 @@ void add_search(CLI::App* app, Run* run) {
         throw UsageError("nothing to search in: give texts, --input FILE, or --vectors FILE.npy");
       }
       if (!flags->vectors.empty() && ranking.input.limit > 0) {
-        throw UsageError("--limit: with --vectors each row has its record; leave it out");
+        throw UsageError("--limit: with --vectors each row needs its record; leave it out");
       }
       if (!flags->vectors.empty() && !ranking.input.keep.empty() && ranking.input.empty()) {
-        throw UsageError("--keep: the fields are those of the texts; give --input FILE");
+        throw UsageError("--keep: the fields are read from the input; give --input FILE");
       }
       flags->vector.check();
       ranking.check({flags->model, flags->vectors});

@@ -24,14 +24,14 @@
 namespace linformer::cli {
 namespace {
 
-constexpr int64_t most_rows = 1 << 14;   // a matrix of 2 GiB
-constexpr double smallest_error = 1e-5;  // what is below is rounding of the rows, which are in single precision
+constexpr int64_t most_rows = 1 << 14;   // A matrix of so many rows and columns takes 2 GiB.
+constexpr double smallest_error = 1e-5;  // The rows are in single precision, so smaller errors are rounding.
 
 struct SpectrumFlags {
   std::string model, csv, svg, html;
   InputFlags input;
   ChunkOptions chunks;
-  std::vector<int64_t> lengths;  // shortest first; empty: one, by the text
+  std::vector<int64_t> lengths;  // In ascending order. If empty, there is one length, which depends on the text.
   std::optional<int64_t> rank;
   std::optional<double> keep, error;
   std::optional<int> draws;
@@ -42,7 +42,7 @@ struct SpectrumFlags {
 
 constexpr double default_keep = 0.9;
 
-// A report in each of its forms.
+// Functions that return a report in each of its formats.
 struct Forms {
   std::function<std::string()> text, csv, svg, html;
   std::function<nlohmann::ordered_json()> json;
@@ -73,7 +73,7 @@ void check_numbers(const SpectrumFlags& flags) {
     throw UsageError("--error " + significant(*flags.error, 6) + ": give more than 0 and less than 1");
   }
   if (*flags.error < smallest_error) {
-    throw UsageError("--error " + significant(*flags.error, 6) + " is less than rounding; give " +
+    throw UsageError("--error " + significant(*flags.error, 6) + " is less than the rounding error; give " +
                      significant(smallest_error, 6) + " or more");
   }
   if (flags.rank || flags.keep) {
@@ -94,11 +94,11 @@ void check_flags(const SpectrumFlags& flags) {
                                                                      {"--svg", flags.svg, files::FileFormat::svg},
                                                                      {"--html", flags.html, files::FileFormat::html}});
   warn_of_file_names(flags.input, "read");
-  // Said before the work and not after it.
+  // A missing folder is reported before the work and not after it.
   for (const std::string& path : {flags.csv, flags.svg, flags.html}) {
     const std::filesystem::path folder = std::filesystem::path(path).parent_path();
     if (!folder.empty() && !std::filesystem::is_directory(folder)) {
-      throw DataError(path + ": can't be written: there is no such folder; make it first");
+      throw DataError(path + ": can't be written: the folder does not exist; make it first");
     }
   }
 }
@@ -122,7 +122,7 @@ void write_report(const Forms& forms, const SpectrumFlags& flags) {
   }
 }
 
-// What measure() has made ready.
+// The objects that measure() creates for both kinds of measurements.
 struct Measuring {
   const Model& model;
   const Chunks& chunks;
@@ -162,7 +162,7 @@ void measure_approximation(const SpectrumFlags& flags, const Measuring& ready) {
   const std::vector<int64_t> lengths = flags.lengths.empty() ? std::vector{ready.chunks.rows} : flags.lengths;
   {
     Progress progress(true, "matrix", "matrices");
-    // The time of a matrix grows with n^2 at least.
+    // The time for a matrix grows at least with n^2.
     const auto cost_of = [](int64_t n) { return static_cast<uint64_t>(n * n); };
     uint64_t matrices = 0, done = 0, all = 0;
     for (const int64_t n : lengths) all += cost_of(n);
@@ -221,20 +221,22 @@ void add_spectrum(CLI::App* app, Run* run) {
   command->add_option("MODEL", flags->model, "Model file (.lnfr) with full attention")->type_name("")->required();
   flags->input.add_texts_to(command, "Texts");
   command
-      ->add_option("--ids", flags->chunks.ids, "Token ids instead, as 'encode --ids' reads them; - is standard input")
+      ->add_option("--ids", flags->chunks.ids,
+                   "Token ids instead of texts, as 'encode --ids' reads them; - is standard input")
       ->type_name("FILE")
       ->group("Input");
   flags->input.add_files_to(command);
   command
       ->add_option("--max-tokens", flags->lengths,
-                   "Length n of each text, special tokens included; several by commas with --error, each measured on "
-                   "the beginnings of the longest; default: 512, less where model or text are shorter")
+                   "Length n of each text, special tokens included; with --error several lengths separated by commas, "
+                   "each measured on the beginnings of the longest texts; default: 512, or less if the model's limit "
+                   "or the text is shorter")
       ->type_name("N,..")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(CLI::Range(int64_t{2}, most_rows))
       ->group("Tokens");
-  command->add_option("--limit", flags->chunks.texts, "Measure N texts of that length at most; 0: all that there are")
+  command->add_option("--limit", flags->chunks.texts, "Measure at most N texts of that length; 0: all")
       ->type_name("N")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 32))
       ->capture_default_str()
@@ -247,40 +249,43 @@ void add_spectrum(CLI::App* app, Run* run) {
       ->add_flag("--literal-special", flags->chunks.literal_special,
                  "Special tokens written inside a text, such as <mask>, are plain characters")
       ->group("Tokens");
-  command->add_option("--rank", flags->rank, "Index whose share of the sum is shown for each head; default: n / 4")
+  command
+      ->add_option("--rank", flags->rank,
+                   "Show for each head the share of its N largest singular values; default: n / 4")
       ->type_name("N")
       ->check(CLI::Range(int64_t{1}, most_rows))
       ->group("Results");
-  command->add_option("--share", flags->keep, "Share of the sum that k is to keep")
+  command->add_option("--share", flags->keep, "Share of the sum of singular values that k must keep")
       ->type_name("S")
       ->check(CLI::Range(0.001, 1.0))
       ->default_str("0.9")
       ->group("Results");
   command
       ->add_option("--error", flags->error,
-                   "Instead: the k that keeps the relative error of P V at E, by theorems 1 and 2, by random "
+                   "Print instead the k at which P V has the relative error E, by theorems 1 and 2, by random "
                    "projections and by singular values; more than 0, less than 1")
       ->type_name("E")
-      ->check(CLI::Number)  // refuses an empty word, which would leave the option out
+      ->check(CLI::Number)  // Without this check, CLI11 would treat an empty value as no option.
       ->group("Results");
-  command->add_option("--draws", flags->draws, "--error: random projections of each matrix; default: 5")
+  command->add_option("--draws", flags->draws, "With --error: number of random projections of each matrix; default: 5")
       ->type_name("R")
       ->check(CLI::Range(1, 1000))
       ->group("Results");
-  command->add_option("--seed", flags->seed, "--error: which projections are drawn; default: 0")
+  command->add_option("--seed", flags->seed, "With --error: seed of the random projections; default: 0")
       ->type_name("N")
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 53))
       ->group("Results");
-  command->add_flag("--json", flags->json, "One JSON object with all singular values instead of tables")
+  command->add_flag("--json", flags->json, "Print one JSON object with all singular values instead of tables")
       ->group("Results");
   command
-      ->add_option("--csv", flags->csv,
-                   "A row for each layer, head and index, with --error for each length too; - is standard output")
+      ->add_option(
+          "--csv", flags->csv,
+          "CSV with a row for each layer, head and index; with --error also for each length; - is standard output")
       ->type_name("FILE")
       ->group("Results");
   command
       ->add_option("--svg", flags->svg,
-                   "A picture: curves, heatmap and table of k, with --error k against n; - is standard output")
+                   "A picture of curves, a heatmap and a table of k; with --error of k against n; - is standard output")
       ->type_name("FILE")
       ->group("Results");
   command->add_option("--html", flags->html, "The same picture as a page; - is standard output")

@@ -18,9 +18,10 @@ namespace linformer::cli {
 namespace {
 
 struct TaggedText : Job {
-  // What is true of it, when evaluating: of the words, where the record has them, or else of the text.
-  std::vector<size_t> word_starts;  // in code points
-  std::vector<std::string> labels;  // of the words
+  // The true entities, if the command evaluates. If the record has words, they are given by the labels of the words,
+  // otherwise by spans of the text.
+  std::vector<size_t> word_starts;  // In code points.
+  std::vector<std::string> labels;  // One for each word.
   std::vector<LabelledSpan> spans;
 };
 
@@ -62,7 +63,7 @@ class Tag : public EvaluatedRecords {
   int64_t max_tokens() const override { return tagger_.max_tokens(); }
   std::span<const Session> sessions() const override { return tagger_.sessions(); }
 
-  // Whether the labels of words are evaluated.
+  // Returns whether the labels of words are evaluated.
   bool evaluates_words() const { return evaluates() && flags_.input.words; }
 
   RecordFields record_fields() const {
@@ -77,14 +78,14 @@ class Tag : public EvaluatedRecords {
     TaggerOptions options;
     options.texts = text_options(flags_.run, flags_.tokens, &flags_.longer);
     options.head = head_;
-    // The label of a word is that of its first token.
+    // A word gets the label of its first token, so tokens are not joined.
     options.aggregation = evaluates_words() ? Aggregation::none : flags_.aggregation_value();
     Result<Tagger> made = Tagger::create(model_, options);
     if (!made.ok()) refuse(made.status());
     return std::move(made.value());
   }
 
-  // The labels that entities have, each once and in the order of the classes.
+  // Returns the labels of entities, without duplicates and in the order of the classes.
   std::vector<std::string> kinds() const {
     std::vector<std::string> kinds;
     const bool whole = flags_.aggregation_value() == Aggregation::none;
@@ -102,18 +103,18 @@ class Tag : public EvaluatedRecords {
     if (text->error.empty() && evaluates_words()) text->error = read_labels(record, text.get());
     text->spans = std::move(record.spans);
     if (text->error.empty() && evaluation_.labels() > most_kinds) {
-      text->error = "the records before have more than " + std::to_string(most_kinds) + " kinds of entities";
+      text->error = "the records before this one have more than " + std::to_string(most_kinds) + " kinds of entities";
     }
     queue_.add(std::move(text), std::move(record.text), std::nullopt);
   }
 
-  // What is true of the record's words. Returns what is wrong with it, or nothing.
+  // Reads the true labels of the record's words. Returns an error message, or an empty string.
   std::string read_labels(const Record& record, TaggedText* text) const {
     const std::string field = "field '" + flags_.eval + "'";
     if (!record.labels) return field + " is not a list; give a list with the label of each word";
     if (record.labels->size() != record.words.size()) {
-      return std::to_string(record.words.size()) + " words, and " + std::to_string(record.labels->size()) +
-             " labels in " + field;
+      return std::to_string(record.words.size()) + " words in the record, and " +
+             std::to_string(record.labels->size()) + " labels in " + field;
     }
     size_t start = 0;
     for (size_t i = 0; i < record.words.size(); ++i) {
@@ -158,7 +159,7 @@ class Tag : public EvaluatedRecords {
     evaluation_.add(text.spans, std::move(predicted));
   }
 
-  // The label of the token that has a word's first character.
+  // Returns for each word the label of the token that has the first character of the word.
   std::vector<std::string> labels_of_words(const TaggedText& text) const {
     std::vector<std::string> labels;
     size_t next = 0;
@@ -178,11 +179,11 @@ class Tag : public EvaluatedRecords {
   LabelNames labels_;
   Tagger tagger_;
   TextQueue queue_;
-  // Of the text that is being answered.
+  // These members belong to the current text.
   std::string_view text_;
   const Tagging* made_ = nullptr;
   std::span<const Entity> shown_;
-  std::vector<Entity> likely_;  // with --threshold
+  std::vector<Entity> likely_;  // With --threshold: the entities that are shown.
   TagEvaluation evaluation_;
   std::unique_ptr<EntityWriter> writer_;
 };

@@ -117,12 +117,14 @@ void add_tokenize(CLI::App* app, Run* run) {
   flags->input.add_to(command);
   flags->output.add_to(command, {OutputFormat::jsonl}, "Answers");
   flags->input.add_keep_to(command);
-  command->add_flag("--no-special", flags->no_special, "Without the special tokens around texts")->group("Tokens");
-  command->add_option("--max-tokens", flags->max_tokens, "Cut to N tokens, the special ones included")
+  command->add_flag("--no-special", flags->no_special, "Leave out the special tokens around texts")->group("Tokens");
+  command->add_option("--max-tokens", flags->max_tokens, "Cut texts to N tokens, special tokens included")
       ->type_name("N")
       ->check(CLI::Range(int64_t{1}, int64_t{INT32_MAX}))
       ->group("Tokens");
-  command->add_option("--truncation", flags->truncation, "What is cut: longest_first, only_first, only_second or none")
+  command
+      ->add_option("--truncation", flags->truncation,
+                   "Which text of a pair is cut: longest_first, only_first, only_second or none")
       ->type_name("HOW")
       ->check(CLI::IsMember({"longest_first", "only_first", "only_second", "none"}))
       ->capture_default_str()
@@ -131,7 +133,7 @@ void add_tokenize(CLI::App* app, Run* run) {
   command->callback([flags, run] {
     *run = [flags] {
       InputFlags& input = flags->input;
-      // What follows --tokenizer DIR are texts.
+      // If --tokenizer names a folder, all arguments are texts.
       if (!flags->tokenizer.empty() && !flags->model.empty()) {
         input.texts.insert(input.texts.begin(), flags->model);
         flags->model.clear();

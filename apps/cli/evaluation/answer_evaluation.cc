@@ -49,7 +49,8 @@ double f1_of(const std::vector<std::string>& truth, const std::vector<std::strin
 
 std::vector<std::string> answer_words(std::string_view answer) {
   std::vector<std::string> words;
-  std::string word, run;  // run: letters and digits at the end of `word`, which may turn out to be an article
+  // `run` has the letters and digits after `word`. It is appended to `word` unless it turns out to be an article.
+  std::string word, run;
   const auto end_word = [&] {
     if (!word.empty()) words.push_back(std::move(word));
     word.clear();

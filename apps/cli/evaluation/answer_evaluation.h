@@ -1,4 +1,4 @@
-// How well answers agree with the true ones, counted as SQuAD's script counts them.
+// Measures how well answers agree with the true ones. The definitions are those of SQuAD's evaluation script.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,18 @@
 
 namespace linformer::cli {
 
-// The words of an answer as SQuAD compares them: in lower case, without ASCII punctuation and the articles a, an, the.
+// Returns the words of an answer as SQuAD compares them: in lower case, without ASCII punctuation and the articles a,
+// an and the.
 std::vector<std::string> answer_words(std::string_view answer);
 
 class AnswerEvaluation {
  public:
-  // Counts an answer by the true one that it is most like. Without a true one that has words, no words are right.
+  // Counts an answer. It is compared with the true answer that is most similar. If no true answer has words, an answer
+  // without words is right.
   void add(const std::vector<std::string>& truths, std::string_view predicted);
   void add_error() { ++errors_; }
 
-  // Shares of 1; NaN without records.
+  // Return a share from 0 to 1, or NaN if there are no records.
   double exact_match() const;
   double f1() const;
 

@@ -1,4 +1,4 @@
-// Two programs' numbers for the same texts, side by side.
+// Measures how far the numbers of two models for the same texts are apart.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +8,19 @@
 
 namespace linformer::cli {
 
-// Rows of numbers: how far the second's are from the first's.
+// Compares rows of numbers of a first and a second model.
 class NumberDifferences {
  public:
-  // `record` names the row's text.
+  // Adds a row of each model. `record` is the name of the text.
   void add(std::span<const float> first, std::span<const float> second, const std::string& record);
   uint64_t rows() const { return rows_; }
   double largest() const { return largest_; }
   const std::string& of_largest() const { return of_largest_; }
-  double mean() const { return numbers_ == 0 ? 0 : sum_ / static_cast<double>(numbers_); }  // of the magnitudes
-  // |first - second| / |first|, all rows as one vector; NaN where only the first is 0.
+  // Returns the mean of the absolute differences.
+  double mean() const { return numbers_ == 0 ? 0 : sum_ / static_cast<double>(numbers_); }
+  // Returns |first - second| / |first|, where all rows are taken as one vector. Returns NaN if only `first` is 0.
   double relative() const;
-  // Of each row as a vector: 1 where both are zero, 0 where one is.
+  // The cosine is taken for each row. It is 1 if both rows are zero, and 0 if only one of them is.
   double mean_cosine() const { return rows_ == 0 ? 1 : cosines_ / static_cast<double>(rows_); }
   double least_cosine() const { return least_cosine_; }
   const std::string& of_least_cosine() const { return of_least_cosine_; }

@@ -1,4 +1,4 @@
-// How well predicted labels agree with the true ones.
+// Measures how well predicted labels agree with the true ones, for heads that give one label to a text.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,15 @@ class Evaluation {
   void add(size_t truth, size_t predicted);
   void add_error() { ++errors_; }
 
-  struct Scores {  // NaN where nothing was predicted (precision) or nothing is true (recall)
+  // The scores of a label. The precision is NaN if the label was never predicted, the recall if no record truly has it,
+  // and F1 if both are the case.
+  struct Scores {
     double precision, recall, f1;
-    uint64_t support;  // records that truly have the label
+    uint64_t support;  // The number of records that truly have the label.
   };
   double accuracy() const;
   Scores scores(size_t label) const;
-  // The mean of F1 over the labels that occur as truth or prediction.
+  // Returns the mean of F1 over the labels that occur as truth or prediction.
   double macro_f1() const;
 
   std::string text() const;
@@ -32,17 +34,18 @@ class Evaluation {
   uint64_t count(size_t truth, size_t predicted) const;
 
   std::vector<std::string> labels_;
-  std::map<std::pair<size_t, size_t>, uint64_t> counts_;  // (truth, predicted): only what occurs
+  // The counts of the pairs (truth, predicted) that occur.
+  std::map<std::pair<size_t, size_t>, uint64_t> counts_;
   std::vector<uint64_t> truths_, predictions_;
   uint64_t records_ = 0, correct_ = 0, errors_ = 0;
 };
 
-// NaN for a whole of 0.
+// Returns part / whole, or NaN if `whole` is 0.
 double ratio(uint64_t part, uint64_t whole);
 nlohmann::ordered_json number_or_null(double value);
-inline constexpr int label_width = 32;  // columns that a label takes in a table at most
+inline constexpr int label_width = 32;  // The greatest number of columns of a label in a table.
 
-// A confusion matrix of more classes is left out of the output.
+// A confusion matrix of more classes is not written.
 inline constexpr size_t max_matrix_text = 32, max_matrix_json = 256;
 
 }  // namespace linformer::cli

@@ -29,7 +29,7 @@ std::vector<std::string> split(const std::string& text, const std::string& separ
 
 std::optional<double> number_of(const std::string& text) {
   const char *begin = text.data(), *end = begin + text.size();
-  // from_chars takes no plus, but a minus behind it.
+  // from_chars() doesn't accept a plus, so it is skipped. "+-1" must not become -1.
   if (begin != end && *begin == '+' && ++begin != end && *begin == '-') return std::nullopt;
   double number = 0;
   const auto [stop, error] = std::from_chars(begin, end, number);
@@ -51,7 +51,7 @@ std::string read_true_labels(const LabelNames& labels, const Record& record, con
   }
   std::vector<bool> seen(labels.size());
   for (const std::string& name : names) {
-    if (name.empty() && !record.labels) return "an empty label beside a '" + separator + "'";
+    if (name.empty() && !record.labels) return "a label is missing beside a '" + separator + "'";
     const std::optional<size_t> found = labels.find(name);
     if (!found) {
       return labels.unknown(name) +
@@ -59,7 +59,7 @@ std::string read_true_labels(const LabelNames& labels, const Record& record, con
     }
     if (seen[*found]) {
       const bool digit = name == "0" || name == "1";
-      return quoted(labels.all()[*found]) + " twice" +
+      return quoted(labels.all()[*found]) + " occurs twice" +
              (digit ? "; give names or indices, not a 0 or 1 for each label" : "");
     }
     seen[*found] = true;

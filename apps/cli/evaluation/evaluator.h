@@ -1,4 +1,4 @@
-// Answers beside what their records say is true, for heads of every kind.
+// Compares answers with the true labels or numbers in their records, for heads of every kind.
 #pragma once
 
 #include <optional>
@@ -16,16 +16,16 @@ namespace linformer::cli {
 
 struct EvaluatorOptions {
   HeadKind kind = HeadKind::single_label;
-  double threshold = several_threshold;  // multi_label: labels with this probability or more are predicted
-  std::string separator = ",";           // between labels or numbers in a string
+  double threshold = several_threshold;  // A multi_label head predicts the labels whose probability is at least this.
+  std::string separator = ",";           // Stands between labels or numbers in a string.
 };
 
 class Evaluator {
  public:
   Evaluator(std::vector<std::string> outputs, EvaluatorOptions options);
-  // What is true of the record, into the answer. Returns what is wrong with it, or nothing.
+  // Stores the true label or numbers of the record in the answer. Returns an error message, or an empty string.
   std::string read_truth(const Record& record, Answer* answer) const;
-  // Counts an answer. What it predicts is written into it where there may be several labels.
+  // Counts an answer. For a multi_label head, it also sets Answer::predicted.
   void add(Answer* answer);
   void add_error();
   std::string text() const;
@@ -34,18 +34,20 @@ class Evaluator {
  private:
   LabelNames labels_;
   EvaluatorOptions options_;
-  // One of them:
+  // Exactly one of these is set, by the kind of the head.
   std::optional<Evaluation> single_;
   std::optional<MultiLabelEvaluation> several_;
   std::optional<NumberEvaluation> numbers_;
 };
 
-// The classes, in ascending order, that the record's array names, or else its string, which is a label itself or
-// several with `separator` between them. Returns what is wrong with them, or nothing.
+// Reads the true classes of a record, in ascending order. They are the labels in the record's array. If the record has
+// a string, it is a label, or several labels with `separator` between them. Returns an error message, or an empty
+// string.
 std::string read_true_labels(const LabelNames& labels, const Record& record, const std::string& separator,
                              std::vector<size_t>* classes);
 
-// The `count` numbers of the record's array, or else of its string. Returns what is wrong with them, or nothing.
+// Reads the `count` true numbers of a record from its array or its string. Returns an error message, or an empty
+// string.
 std::string read_true_numbers(size_t count, const Record& record, const std::string& separator,
                               std::vector<double>* numbers);
 

@@ -18,7 +18,7 @@ void add_weighted(const MultiLabelEvaluation::Scores& scores, double weight, Mul
   sum->f1 += weight * or_zero(scores.f1);
 }
 
-// NaN for a divisor of 0.
+// Returns NaN scores if `divisor` is 0.
 MultiLabelEvaluation::Scores divided(const MultiLabelEvaluation::Scores& sum, double divisor) {
   return {sum.precision / divisor, sum.recall / divisor, sum.f1 / divisor};
 }

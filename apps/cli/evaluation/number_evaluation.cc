@@ -32,7 +32,7 @@ double correlation(const Numbers& a, const Numbers& b) {
   return std::clamp(both / (std::sqrt(squares_a) * std::sqrt(squares_b)), -1.0, 1.0);
 }
 
-// 1 for the smallest; equal numbers share the mean of their ranks.
+// Returns the rank of each value, 1 for the smallest. Equal values share the mean of their ranks.
 Numbers ranks_of(const Numbers& values) {
   std::vector<size_t> order(values.size());
   std::iota(order.begin(), order.end(), size_t{0});

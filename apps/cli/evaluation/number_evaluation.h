@@ -1,4 +1,4 @@
-// How well numbers agree with the true ones, for heads that give a score or values.
+// Measures how well predicted numbers agree with the true ones, for heads that give a score or values.
 //
 // The definitions are scikit-learn's (mean_squared_error, mean_absolute_error) and SciPy's (pearsonr, spearmanr, with
 // the mean rank of equal numbers).
@@ -14,22 +14,26 @@ namespace linformer::cli {
 class NumberEvaluation {
  public:
   explicit NumberEvaluation(std::vector<std::string> outputs);
-  // A number for each output.
+  // Adds a record. `truth` and `predicted` have a number for each output.
   void add(const std::vector<double>& truth, const std::vector<float>& predicted);
   void add_error() { ++errors_; }
 
-  struct Scores {  // NaN: nothing was compared; a correlation also where one side is the same number everywhere
+  // All are NaN if there are no records. A correlation is also NaN if all truths or all predictions are the same
+  // number.
+  struct Scores {
     double mse, mae, pearson, spearman;
   };
   Scores scores(size_t output) const;
-  Scores mean() const;  // over the outputs
+  // Returns the means of the scores over the outputs.
+  Scores mean() const;
 
   std::string text() const;
   nlohmann::ordered_json json() const;
 
  private:
   std::vector<std::string> outputs_;
-  std::vector<std::vector<double>> truths_, predictions_;  // of each output: ranks need all of them
+  // [outputs][records]. All numbers are kept, because the ranks depend on all of them.
+  std::vector<std::vector<double>> truths_, predictions_;
   uint64_t errors_ = 0;
 };
 

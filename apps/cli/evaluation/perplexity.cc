@@ -10,8 +10,8 @@
 namespace linformer::cli {
 namespace {
 
-// Records wait to be counted until their batch has run. Those without masked tokens don't fill a batch, so their number
-// is limited too.
+// Records wait to be counted until their batch has run. Records without masked tokens add nothing to a batch, so the
+// number of waiting records is limited too.
 constexpr size_t most_records = 1024;
 
 }  // namespace
@@ -72,7 +72,7 @@ void Perplexity::add(std::span<const int32_t> ids, std::span<const uint8_t> type
 
 void Perplexity::enqueue(std::span<const int32_t> changed, std::span<const uint8_t> types,
                          std::span<const int64_t> positions, std::span<const int32_t> truth, bool masked) {
-  // A batch's logits are computed in one run where they fit.
+  // The batch is limited so that the logits of all its positions are computed in one run.
   const size_t at_once = static_cast<size_t>(scores_.positions_at_once());
   const bool fits = batch_.fits(batch_.rows_of(changed.size())) && positions_.size() + positions.size() <= at_once;
   if (!batch_.empty() && !fits) {

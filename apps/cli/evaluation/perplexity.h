@@ -1,4 +1,4 @@
-// How well a masked-LM head foretells tokens: sums over texts.
+// Measures how well a masked-LM head predicts tokens, summed over texts.
 #pragma once
 
 #include <cstdint>
@@ -15,38 +15,40 @@
 
 namespace linformer::cli {
 
-// Of tokens that were foretold from their row.
+// The sums over the tokens that the head predicted.
 struct Foretold {
-  uint64_t tokens = 0, right = 0;  // right: the token was the likeliest of the vocabulary
-  double loss = 0;                 // sum of -log(probability), in nats
+  uint64_t tokens = 0, right = 0;  // A token is right if it was the most probable one of the vocabulary.
+  double loss = 0;                 // The sum of -log(probability), in nats.
 
-  // NaN without tokens.
+  // These functions return NaN if there are no tokens.
   double mean_loss() const;
   double perplexity() const;
   double accuracy() const;
   void add(const Foretold& more);
 };
 
-// Both measures of any number of texts, run in batches that the session's plan holds.
+// Computes the masked and the pseudo perplexity of any number of texts, in batches for which the session has memory.
 class Perplexity {
  public:
   Perplexity(Session session, const MaskRule& rule, bool masked, bool pseudo);
 
-  // Begins record `id`, to which the texts belong that are added from now on: its only text, or the windows of it.
+  // Begins the record `id`. The texts that are added after this call belong to it: its only text, or the windows of it.
   void begin(nlohmann::json id);
-  // A text of ids without pads that the session strips. `candidates[i]` 0: token i is neither masked nor counted.
-  // `dump` is told what was put in place of `ids`, and where.
+  // Adds a text. `ids` must not have pads that the session would remove. Token i is neither masked nor counted if
+  // candidates[i] is 0. `dump`, if set, is called with the ids after masking and the positions that were chosen.
   using Dump = std::function<void(std::span<const int32_t> masked_ids, std::span<const int64_t> positions)>;
   void add(std::span<const int32_t> ids, std::span<const uint8_t> types, std::span<const uint8_t> candidates,
            const Dump& dump);
-  // Runs what is queued. Afterwards each record is either counted or was passed to on_not_finite.
+  // Runs the texts that are queued. After the call each record was either counted or passed to on_not_finite.
   void finish();
 
-  // Called for each record for which the model gave a number that isn't finite. None of its tokens are counted.
+  // Called for each record for which the model gave a number that isn't finite. No token of the record is counted.
   std::function<void(const nlohmann::json& id)> on_not_finite;
 
-  const Foretold& masked() const { return masked_; }  // as masking.h chooses, all of a text's at once
-  const Foretold& pseudo() const { return pseudo_; }  // each token masked alone
+  // Returns the sums over the tokens that mask_tokens() chose; all chosen tokens of a text are predicted at once.
+  const Foretold& masked() const { return masked_; }
+  // Returns the sums over all candidates; each is predicted while it alone is masked.
+  const Foretold& pseudo() const { return pseudo_; }
   uint64_t texts() const { return texts_; }
   const Session& session() const { return session_; }
 
@@ -58,7 +60,7 @@ class Perplexity {
   };
   struct Truth {
     int32_t token;
-    bool masked;  // whether it counts in record->masked or in record->pseudo
+    bool masked;  // True if the token counts in record->masked, false if it counts in record->pseudo.
     Record* record;
   };
 
@@ -73,8 +75,8 @@ class Perplexity {
   MaskedLm scores_;
   SequenceBatch batch_;
   std::vector<MaskPosition> positions_;
-  std::vector<Truth> truths_;   // of each position
-  std::deque<Record> records_;  // not counted yet; texts may still be added to the last
+  std::vector<Truth> truths_;   // One for each of positions_.
+  std::deque<Record> records_;  // The records that are not counted yet. Texts may still be added to the last one.
   Foretold masked_, pseudo_;
   uint64_t texts_ = 0;
 };

@@ -10,7 +10,8 @@
 namespace linformer::cli {
 namespace {
 
-// A label in two: the letter that says where in an entity the word is, and the entity's own label.
+// The two parts of a label such as B-PER: the letter for the place of the word in its entity, and the kind of the
+// entity.
 struct Tag {
   char place = 'O';
   std::string_view kind = {};
@@ -63,7 +64,7 @@ std::vector<LabelledSpan> spans_of_labels(const std::vector<std::string>& labels
   std::vector<LabelledSpan> spans;
   Tag before;
   int64_t begin = 0;
-  // The end of the text ends what is open, as an O does.
+  // The end of the text ends an open entity, as a label O does.
   for (size_t i = 0; i <= labels.size(); ++i) {
     const Tag tag = i < labels.size() ? tag_of(labels[i]) : Tag{'O', "_"};
     const auto here = static_cast<int64_t>(i);

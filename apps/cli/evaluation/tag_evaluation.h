@@ -1,4 +1,5 @@
-// How well a text's entities agree with the true ones, counted as seqeval counts them in its default mode.
+// Measures how well the entities of a text agree with the true ones. The definitions are those of seqeval's default
+// mode.
 #pragma once
 
 #include <cstdint>
@@ -12,29 +13,32 @@
 
 namespace linformer::cli {
 
-// The entities of a sequence of labels such as B-PER, I-PER, O. As in seqeval and in CoNLL's own script, an I- that
-// goes on with nothing begins an entity, and E- and S- end one. Start and end count words.
+// Returns the entities of a sequence of labels such as B-PER, I-PER, O, one label for each word. As in seqeval and in
+// CoNLL's own script, a label I- that doesn't continue an entity begins one, and E- and S- end one. The start and the
+// end of an entity are indices of words.
 std::vector<LabelledSpan> spans_of_labels(const std::vector<std::string>& labels);
 
 class TagEvaluation {
  public:
-  // Counts the entities of one text: right is what is the same in start, end and label. Twice the same counts once.
+  // Counts the entities of one text. A predicted entity is right if a true one has the same start, end and label.
+  // Duplicates count once.
   void add(std::vector<LabelledSpan> truth, std::vector<LabelledSpan> predicted);
-  // Counts the labels of one text's words as well.
+  // Counts the entities of one text from the labels of its words, and also the labels themselves.
   void add_words(const std::vector<std::string>& truth, const std::vector<std::string>& predicted);
   void add_error() { ++errors_; }
-  // How many labels have occurred.
+  // Returns the number of different labels that occurred.
   size_t labels() const { return labels_.size(); }
 
   struct Counts {
     uint64_t right = 0, predicted = 0, truly = 0;
   };
-  struct Scores {  // NaN where nothing was predicted (precision) or nothing is true (recall)
+  // The precision is NaN if nothing was predicted, the recall if nothing is true, and F1 if both are the case.
+  struct Scores {
     double precision, recall, f1;
   };
   Scores micro() const;
-  // Means over the labels that occur as truth or prediction, alike or by how often they are true; a number that is not
-  // defined counts as 0.
+  // Return the mean over the labels that occur as truth or prediction. weighted() weights each label by the number of
+  // its true entities. A score that is not defined counts as 0.
   Scores macro() const;
   Scores weighted() const;
 

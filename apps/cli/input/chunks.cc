@@ -52,7 +52,7 @@ class Chunker {
     const bool enough = static_cast<int64_t>(left_.size()) > 1;
     if (options_.apart || options_.rows > 0 || !enough) {
       throw DataError(source + ": the longest text makes " + std::to_string(longest) + " rows and " +
-                      std::to_string(rows_) + " are wanted; lower --max-tokens or give more text");
+                      std::to_string(rows_) + " are needed; lower --max-tokens or give more text");
     }
     rows_ = chunks_.rows = longest;
     close();
@@ -78,10 +78,10 @@ class Chunker {
 
   const ChunkOptions& options_;
   const Model& model_;
-  std::vector<int32_t> around_;   // the template of a text; empty: nothing surrounds it
-  int64_t rows_ = 0, extra_ = 0;  // rows of a chunk, and those of them that the text doesn't fill
-  std::vector<int32_t> left_;     // tokens that wait for a chunk to be full
-  size_t longest_left_ = 0;       // of the records before
+  std::vector<int32_t> around_;   // The tokenizer's template for a text; empty if no tokens surround a text.
+  int64_t rows_ = 0, extra_ = 0;  // The rows of a chunk, and how many of them are not tokens of the text.
+  std::vector<int32_t> left_;     // The tokens of the chunk that is not yet full.
+  size_t longest_left_ = 0;       // With `apart`: the most tokens that were left of any record.
   Chunks chunks_;
 };
 

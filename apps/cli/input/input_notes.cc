@@ -11,8 +11,8 @@
 namespace linformer::cli {
 namespace {
 
-constexpr size_t max_columns = 64;  // of a header; more is no table that somebody names fields of
-constexpr size_t max_lines = 5;     // that are listed
+constexpr size_t max_columns = 64;  // A line with more columns is not taken for a table's header.
+constexpr size_t max_lines = 5;     // The greatest number of lines that a note lists.
 
 bool valid(std::string_view text) {
   while (!text.empty()) {
@@ -49,7 +49,8 @@ std::vector<std::string_view> cells_of(std::string_view line, char delimiter) {
   return cells;
 }
 
-// Names as programs write them: natural language has a space after its commas.
+// Returns whether `cell` looks like the name of a field in a program. In natural language, cells would contain spaces,
+// because a space follows a comma.
 bool is_name(std::string_view cell) {
   constexpr size_t longest = 40;
   const auto in_name = [](char c) {
@@ -59,7 +60,7 @@ bool is_name(std::string_view cell) {
          std::any_of(cell.begin(), cell.end(), [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; });
 }
 
-// Whether the header's cells are names and the row after it has as many of them.
+// Returns whether all cells of the header are names and the row after it has at least as many cells.
 bool is_table(std::string_view header, std::string_view row, char delimiter) {
   const std::vector<std::string_view> names = cells_of(header, delimiter);
   if (names.size() < 2 || names.size() > max_columns) return false;
@@ -99,7 +100,7 @@ std::string FormatHint::see(std::string_view line) {
            (delimiter == ';' || delimiter == '|' ? std::string(" --delimiter '") + delimiter + "'" : "") +
            (has_field ? "" : " --field NAME");
   }
-  // Tabs are rare in texts.
+  // Tabs are rare in texts, so two lines with equally many tabs are probably rows of a table.
   const auto tabs = [](std::string_view text) { return std::count(text.begin(), text.end(), '\t'); };
   if (tabs(header) > 0 && tabs(header) == tabs(line)) {
     return "tabs divide the lines into " + std::to_string(tabs(header) + 1) +
@@ -112,7 +113,7 @@ std::string FormatHint::see(std::string_view line) {
 
 void InvalidText::see(const Record& record) {
   ++records_;
-  // A bad record has been said to be one.
+  // A bad record has an error message already.
   if (!record.error.empty() || (valid(record.text) && (!record.pair || valid(*record.pair)))) return;
   ++invalid_;
   if (lines_.size() < max_lines && record.line > 0) lines_.push_back(record.line);

@@ -1,5 +1,5 @@
-// What is worth saying about an input that was read all the same: a line on standard error, never more than one of a
-// kind for an input.
+// Notes on standard error about inputs that were probably not read as the user meant. An input gets at most one note of
+// each kind.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,13 @@
 
 namespace linformer::cli {
 
-// What text lines seem to be instead, by the first two of them.
+// Recognises by its first two lines an input that is read as text lines but seems to have another format.
 class FormatHint {
  public:
-  // `field`: the name that --field has.
+  // `field` is the value of --field.
   explicit FormatHint(std::string field) : field_(std::move(field)) {}
-  // The next line. Returns how to read the input otherwise, once, or nothing.
+  // Takes the next line. Returns a sentence that says how to read the input in the other format, at most once for an
+  // input; otherwise an empty string.
   std::string see(std::string_view line);
 
  private:
@@ -25,7 +26,8 @@ class FormatHint {
   uint64_t lines_ = 0;
 };
 
-// Counts records with invalid UTF-8, and says so when the input ends, however it ends.
+// Counts records with invalid UTF-8. The destructor prints a note if there were any, also if reading ended with an
+// exception.
 class InvalidText {
  public:
   InvalidText(std::string name, Progress* progress) : name_(std::move(name)), progress_(progress) {}
@@ -41,7 +43,7 @@ class InvalidText {
   std::string name_;
   Progress* progress_;
   uint64_t records_ = 0, invalid_ = 0;
-  std::vector<uint64_t> lines_;  // the first of them
+  std::vector<uint64_t> lines_;  // The lines of the first records with invalid UTF-8.
 };
 
 }  // namespace linformer::cli

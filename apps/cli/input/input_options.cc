@@ -49,8 +49,8 @@ void InputOptions::check_kept_columns() const {
   for (const std::string& path : paths({})) {
     if (format_of(path) != Format::jsonl) continue;
     throw UsageError(
-        "--keep all: each record of JSON lines may have other fields, and columns are the same for all; "
-        "name them, --keep NAME,NAME, or write JSON lines, -o FILE.jsonl");
+        "--keep all: each record of JSON lines may have other fields, and a table has the same columns for all; "
+        "name the fields, --keep NAME,NAME, or write JSON lines, -o FILE.jsonl");
   }
 }
 
@@ -89,7 +89,7 @@ void InputOptions::check_fields(const char* option, const std::string& label) co
     throw UsageError(std::string(option) + " needs records with fields: use --input FILE");
   }
   for (const std::string& path : paths({})) {
-    // The first line may say that the file is in fastText's format, which has labels: RecordLoop looks at it.
+    // The first line may show that the file is in fastText's format, which has labels. RecordLoop examines it.
     const bool may_have_labels = guessed_text(path) && option == std::string_view("--eval") && label == "label";
     if (format_of(path) == Format::text && !may_have_labels) fail_without_fields(option, path);
     if (!delimiter.empty() && format_of(path) == Format::jsonl) {
@@ -102,8 +102,9 @@ void InputOptions::check_fields(const char* option, const std::string& label) co
 void InputOptions::check_arrays() const {
   for (const std::string& path : paths({})) {
     if (format_of(path) == Format::jsonl) continue;
-    throw UsageError(array_option + ": only JSON has arrays, and " + (path == "-" ? "standard input" : path) +
-                     " is read in another format; give JSON lines, with --format jsonl where the name doesn't say so");
+    throw UsageError(
+        array_option + ": only JSON has arrays, and " + (path == "-" ? "standard input" : path) +
+        " is read in another format; give JSON lines, with --format jsonl if the name doesn't end in .jsonl");
   }
 }
 
@@ -118,7 +119,7 @@ RecordFields InputOptions::fields(const std::string& label) const {
   fields.keep_all = keeps_all();
   if (!fields.keep_all) fields.keep = keep;
   for (size_t i = 0; i < keep.size(); ++i) {
-    if (keep[i].empty()) throw UsageError("--keep: a name is empty; give names with commas between, or all");
+    if (keep[i].empty()) throw UsageError("--keep: a name is empty; give names separated by commas, or all");
     if (std::find(keep.begin(), keep.begin() + static_cast<ptrdiff_t>(i), keep[i]) !=
         keep.begin() + static_cast<ptrdiff_t>(i)) {
       throw UsageError("--keep names '" + keep[i] + "' twice; leave one out");

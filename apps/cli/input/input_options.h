@@ -1,4 +1,4 @@
-// Which texts a command reads, and in which format.
+// The texts that a command reads, and their format.
 #pragma once
 
 #include <cstdint>
@@ -10,42 +10,43 @@
 namespace linformer::cli {
 
 struct InputOptions {
-  std::vector<std::string> texts;       // given on the command line; "-" = standard input where `dash`
-  std::vector<std::string> pair_texts;  // the second text of each
-  std::vector<std::string> inputs;      // files, "-" = standard input
+  std::vector<std::string> texts;       // The texts of the command line. If `dash`, "-" means standard input.
+  std::vector<std::string> pair_texts;  // The second text of each of `texts`; may be empty.
+  std::vector<std::string> inputs;      // Paths of files; "-" means standard input.
   bool dash = false;
   std::string format = "auto";
   std::string field = "text", pair, id, delimiter;
-  std::string usual_field = "text", pair_option = "--pair";  // the default of `field`, and the option that names `pair`
+  // The default of `field`, and the option that sets `pair`.
+  std::string usual_field = "text", pair_option = "--pair";
   uint64_t max_line_bytes = uint64_t{64} << 20;
-  std::vector<std::string> keep;  // names of the user's own fields for the answers; "all": all of them
-  uint64_t limit = 0;             // records at most; 0: all
+  std::vector<std::string> keep;  // The names of the fields that answers repeat; the only name "all" means all fields.
+  uint64_t limit = 0;             // The greatest number of records; 0 for no limit.
   bool no_header = false, whole_files = false;
-  bool words = false;        // the text of a record is an array of words
-  std::string array_option;  // that asks for an array, which JSON alone has; empty: none does
+  bool words = false;        // True if the text of a record is an array of words.
+  std::string array_option;  // The option that requires a JSON array in each record; empty if there is none.
 
   bool empty() const { return texts.empty() && inputs.empty(); }
-  // Without texts and files, chooses a pipe or a redirected file, as `-` does.
+  // If there are neither texts nor files, and standard input is a pipe or a redirected file, makes it the input.
   void take_pipe();
-  // `more` and the files that are read; "-" = standard input.
+  // Returns `more` and the paths of all files that are read; "-" means standard input.
   std::vector<std::string> paths(std::vector<std::string> more) const;
   Format format_of(const std::string& path) const;
   // Returns whether `path` is read as lines of text because neither --format nor its ending names a format.
   bool guessed_text(const std::string& path) const { return format == "auto" && format_of(path) == Format::text; }
   RecordLimits limits() const;
   bool keeps_all() const { return keep.size() == 1 && keep[0] == "all"; }
-  // Throws UsageError where all fields of JSON lines are to become columns, since each record may have others.
+  // Throws UsageError if all fields of JSON lines are to become columns, because each record may have other fields.
   void check_kept_columns() const;
-  // Returns whether records are named by their numbers.
+  // Returns whether the ids of records are their numbers.
   bool numbered() const { return id.empty() && !whole_files; }
-  // Throws UsageError: `option` needs fields, and `path` is a file of text lines.
+  // Throws the UsageError for an option that needs fields while `path` is read as text lines.
   [[noreturn]] static void fail_without_fields(const char* option, const std::string& path);
-  // The fields to read. Throws UsageError where one is named although a format has none.
+  // Returns the fields to read. Throws UsageError if an option names a field and the format of an input has no fields.
   RecordFields fields(const std::string& label) const;
 
  private:
   bool is_standard_input(const std::string& text) const { return dash && text == "-"; }
-  // The first option that names a field or says how fields are divided; null: there is none.
+  // Returns the first given option that names a field or the delimiter of fields, or null.
   const char* field_option(const std::string& label) const;
   void check_pairs() const;
   void check_whole_files(const std::string& label) const;

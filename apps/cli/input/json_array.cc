@@ -39,12 +39,12 @@ bool JsonArray::next(std::string* element, std::string* error) {
   if (!read_element(element)) {
     *error = "the element is longer than " + std::to_string(max_bytes_) + " bytes; raise --max-line-bytes";
   } else if (element->empty()) {
-    *error = "no element beside a comma";
+    *error = "an element is missing beside a comma";
   }
   return true;
 }
 
-// Up to the comma or bracket that ends it, which is passed. False when it is too long.
+// Reads an element and the comma or bracket that ends it. Returns false if the element is too long.
 bool JsonArray::read_element(std::string* element) {
   uint64_t depth = 0;
   bool quoted = false, escaped = false, fits = true;

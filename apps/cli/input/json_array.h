@@ -1,5 +1,5 @@
-// The elements of a JSON array, one after the other, as they are written. Nothing is built: memory is that of one
-// element, whatever the array's length and nesting.
+// Reads the elements of a JSON array one after the other, as unparsed text. Only one element is in memory, whatever the
+// length and the nesting of the array.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,15 @@ namespace linformer::cli {
 
 class JsonArray {
  public:
-  // `source` stands at the array's bracket, on line `line` (from 1), and must outlive this. An element of more than
-  // `max_bytes` is skipped unstored.
+  // The next byte of `source` must be the opening bracket of the array. It is on line `line`, from 1. `source` must
+  // outlive this object. An element of more than `max_bytes` is skipped and not stored.
   JsonArray(ByteSource* source, size_t max_bytes, uint64_t line);
 
-  // The next element, which need not be JSON; false after the last. Sets `error` where it is missing or too long.
-  // Throws DataError when the array has no end or something follows it; the elements before are good.
+  // Reads the next element, which is not checked to be JSON. Returns false after the last element. Sets `error` if the
+  // element is missing or too long; otherwise `error` is empty. Throws DataError if the array has no end or bytes
+  // follow it. The elements before that are valid.
   bool next(std::string* element, std::string* error);
-  // Of the last element: the line on which it begins, and its number from 1.
+  // Return the line on which the last element begins, and the number of that element, from 1.
   uint64_t line() const { return line_; }
   uint64_t number() const { return number_; }
 

@@ -9,7 +9,7 @@ namespace {
 
 using nlohmann::json;
 
-// Events of a parse, with the depth checked; the two readers below say what to do with a scalar.
+// Receives the events of the JSON parser and limits the depth of nesting. The derived classes handle the values.
 class Events : public nlohmann::json_sax<json> {
  public:
   const std::string& error() const { return error_; }
@@ -27,7 +27,7 @@ class Events : public nlohmann::json_sax<json> {
   bool start_array(std::size_t) override { return open(false); }
   bool end_array() override { return close(); }
   bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& exception) override {
-    // The library's sentence quotes the input; ours stays one line however hostile that is.
+    // The message of the JSON library quotes the input, which may be hostile. Ours is always one line.
     const std::string reason = exception.what();
     const auto says = [&](const char* part) { return reason.find(part) != std::string::npos; };
     ends_early_ = says("unexpected end of input");
@@ -110,7 +110,7 @@ class FieldEvents : public Events {
     level_ = 1;
     for (JsonField& field : *fields_) {
       if (field.name != name) continue;
-      if (!field.value.is_discarded()) return fail("field '" + name + "' twice");
+      if (!field.value.is_discarded()) return fail("field '" + name + "' occurs twice");
       field.value = nullptr;
       current_ = &field;
     }
@@ -125,18 +125,19 @@ class FieldEvents : public Events {
   void add_entry(json value) {
     if (list_->value.size() <= list_->max_entries) list_->value.push_back(std::move(value));
   }
-  // Where there are too many entries, the last one that is kept is of no use to anyone.
+  // If there are too many entries, members of the surplus ones are stored in the last entry that is kept. That does no
+  // harm, because callers refuse an array with too many entries.
   void choose_member(const std::string& name) {
     const auto found = std::find(list_->members.begin(), list_->members.end(), name);
     member_ = found == list_->members.end() || !list_->value.back().is_object() ? nullptr : &*found;
   }
 
   std::vector<JsonField>* fields_;
-  JsonField* current_ = nullptr;         // whose value comes
-  JsonField* list_ = nullptr;            // current_ inside its array
-  JsonField* outer_ = nullptr;           // inside its object, of which one member stands for it
-  int level_ = 1;                        // the depth of the object that has the value
-  const std::string* member_ = nullptr;  // of the array's last entry
+  JsonField* current_ = nullptr;         // The field whose value comes next.
+  JsonField* list_ = nullptr;            // The field whose array is being read.
+  JsonField* outer_ = nullptr;           // The field whose object is being read for its member JsonField::inner.
+  int level_ = 1;                        // The depth of the object that has the value.
+  const std::string* member_ = nullptr;  // The member whose value comes next, in the last entry of the array.
 };
 
 class IntegerEvents : public Events {

@@ -1,4 +1,4 @@
-// Picks named fields out of one line of JSON without building the rest.
+// Reads named fields of a JSON object in one line without building values for the rest of the object.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,21 +10,23 @@ namespace linformer::cli {
 
 struct JsonField {
   std::string name;
-  nlohmann::json value = nlohmann::json::value_t::discarded;  // discarded: the object lacks it
-  std::string written = {};  // a number that is no 64-bit integer, as it stands in the line
-  size_t max_entries = 0;    // of an array of scalars, which is kept with one more at most; 0: it is kept empty
-  // Of an entry that is an object, these members are kept where they are scalars. Other entries that are no scalars are
-  // kept as null.
+  nlohmann::json value = nlohmann::json::value_t::discarded;  // Still discarded if the object lacks the field.
+  std::string written = {};  // The text of a number that is not a 64-bit integer, unchanged.
+  // The greatest number of entries of an array. One more entry is kept, which shows that there are too many. If 0, an
+  // array is kept empty.
+  size_t max_entries = 0;
+  // If an entry of an array is an object, those of its members that are named here and are scalars are kept. Entries
+  // that are neither scalars nor such objects are kept as null.
   std::vector<std::string> members = {};
-  std::string inner = {};  // where the value is an object with this member, that one stands for it
+  std::string inner = {};  // If the value is an object with this member, the value of the member is taken instead.
 };
 
-// Fills `fields` from the top level of the object in `line`; objects are kept empty, and so are arrays
-// but for those that are asked for. Returns what is wrong with the line, or nothing. Memory is bounded by the line
-// whatever it nests.
+// Fills `fields` from the top level of the object in `line`. Objects and arrays are kept empty unless JsonField says
+// otherwise. Returns an error message, or an empty string. Memory is bounded by the length of the line, whatever its
+// nesting.
 std::string read_json_fields(std::string_view line, std::vector<JsonField>* fields);
 
-// Reads a flat array of integers. Returns what is wrong with the line, or nothing.
+// Reads a flat array of integers. Returns an error message, or an empty string.
 std::string read_json_integers(std::string_view line, std::vector<int64_t>* values);
 
 }  // namespace linformer::cli

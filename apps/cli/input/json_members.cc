@@ -9,15 +9,15 @@
 namespace linformer::cli {
 namespace {
 
-// Walks through an object that is known to be well-formed.
+// Iterates over the members of a JSON object that is known to be well-formed.
 class Members {
  public:
   explicit Members(std::string_view line) : line_(line) {
     skip_space();
-    ++at_;  // the brace
+    ++at_;  // Skip the brace.
   }
 
-  // The next member; false after the last.
+  // Reads the next member. Returns false after the last one.
   bool next(std::string* name, std::string_view* value) {
     skip_space();
     if (line_[at_] == ',') ++at_;
@@ -27,7 +27,7 @@ class Members {
     skip_string();
     *name = nlohmann::json::parse(line_.substr(begin, at_ - begin)).get<std::string>();
     skip_space();
-    ++at_;  // the colon
+    ++at_;  // Skip the colon.
     skip_space();
     *value = value_here();
     return true;
@@ -64,7 +64,7 @@ class Members {
   size_t at_ = 0;
 };
 
-// The value without white space between its parts, so that it fits into a line.
+// Returns `value` without white space between its parts, so that it is on one line.
 std::string in_one_line(std::string_view value) {
   std::string line;
   line.reserve(value.size());
@@ -78,9 +78,9 @@ std::string in_one_line(std::string_view value) {
   return line;
 }
 
-std::string twice(const std::string& name) { return "field '" + name + "' twice"; }
+std::string twice(const std::string& name) { return "field '" + name + "' occurs twice"; }
 
-// Names of the object's members for a message.
+// Returns the names of the object's first members, for a message.
 std::string names_of(std::string_view line) {
   constexpr size_t shown = 8;
   std::string list, name;

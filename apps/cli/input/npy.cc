@@ -13,11 +13,12 @@
 namespace linformer::cli {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "npy elements are copied as they are");
+static_assert(std::endian::native == std::endian::little, "little-endian npy elements are copied without conversion");
 
 constexpr size_t max_header_bytes = 1 << 16;
 
-// The Python literal {'descr': '<i8', 'fortran_order': False, 'shape': (2, 3), } and nothing more general.
+// Parses the header, a Python literal such as {'descr': '<i8', 'fortran_order': False, 'shape': (2, 3), }. No other
+// literals are accepted.
 class HeaderParser {
  public:
   explicit HeaderParser(std::string_view text) : text_(text) {}
@@ -106,7 +107,7 @@ DataError damaged(const ByteSource& source, const std::string& what, const char*
   return DataError(source.name() + ": " + what + "; write it with numpy.save of " + wanted);
 }
 
-// Reads a header of elements of `kind`; their size in memory must be the file's, where it is a regular one.
+// Reads the header of an array with elements of `kind`. If the size of the file is known, it must match the header.
 NpyHeader read_header(ByteSource* source, char kind, const char* wanted) {
   const auto bad = [&](const std::string& what) { return damaged(*source, what, wanted); };
   char start[8] = {};
@@ -118,7 +119,7 @@ NpyHeader read_header(ByteSource* source, char kind, const char* wanted) {
   if (source->read(reinterpret_cast<char*>(length_bytes), length_size) != length_size) throw bad("cut short");
   size_t length = 0;
   for (size_t i = length_size; i-- > 0;) length = length << 8 | length_bytes[i];
-  if (length > max_header_bytes) throw bad("npy header of " + std::to_string(length) + " bytes");
+  if (length > max_header_bytes) throw bad("the npy header of " + std::to_string(length) + " bytes is too long");
   std::string text(length, '\0');
   if (source->read(text.data(), length) != length) throw bad("cut short");
 
@@ -129,7 +130,7 @@ NpyHeader read_header(ByteSource* source, char kind, const char* wanted) {
   if (descr != std::string("<") + kind + "8" && descr != std::string("<") + kind + "4") {
     throw bad("element type '" + descr + "' is not " + (kind == 'i' ? "int64 or int32" : "float32 or float64"));
   }
-  if (fortran_order) throw bad("array in Fortran order");
+  if (fortran_order) throw bad("the array is in Fortran order");
   header.kind = kind;
   header.element_bytes = descr[2] - '0';
   header.bytes = 8 + length_size + length;
@@ -144,7 +145,8 @@ NpyHeader read_header(ByteSource* source, char kind, const char* wanted) {
   return header;
 }
 
-// Reads `count` elements of 4 or 8 bytes in small pieces, so that memory follows what is really there.
+// Reads `count` elements of 4 or 8 bytes in small pieces, so that memory grows only with data that exists, and not with
+// the count that the header claims.
 template <class Wide, class Narrow, class Add>
 void read_elements(ByteSource* source, const NpyHeader& header, int64_t count, int64_t row, Add add) {
   char chunk[4096];
@@ -221,7 +223,7 @@ NpyRows::NpyRows(const std::string& path) {
   const bool whole_floats = header.element_bytes == sizeof(float) && header.bytes % sizeof(float) == 0;
   if (model_access() == Access::map && path != "-" && whole_floats) {
     file_ = std::make_unique<files::MappedFile>(path);
-    // A pipe is not mapped, and what is compressed has another size.
+    // A pipe can't be mapped. A compressed file has another size than the array.
     const size_t floats = static_cast<size_t>(rows_) * static_cast<size_t>(columns_);
     if (file_->bytes().size() == header.bytes + floats * sizeof(float)) {
       values_ = {reinterpret_cast<const float*>(file_->bytes().data() + header.bytes), floats};
@@ -259,13 +261,14 @@ bool NpyVectorReader::next(std::vector<float>* values) {
 
 void check_vector_count(const NpyVectorReader& reader, int64_t limit) {
   if (reader.vectors() <= limit) return;
-  throw DataError("--vectors: items of " + std::to_string(reader.vectors()) + " vectors and at most " +
-                  std::to_string(limit) + " are read; cut them");
+  throw DataError("--vectors: each item has " + std::to_string(reader.vectors()) + " vectors and at most " +
+                  std::to_string(limit) + " are read; cut the items");
 }
 
 std::string npy_float_header(std::span<const int64_t> shape) {
   std::string text = "{'descr': '<f4', 'fortran_order': False, 'shape': " + shape_text(shape) + ", }";
-  // 128 bytes hold three dimensions of any size; numpy wants a multiple of 64 and a newline at the end.
+  // 128 bytes are enough for three dimensions of any size. The format requires a multiple of 64 bytes and a newline at
+  // the end.
   constexpr size_t total = 128, prefix = 10;
   text.resize(total - prefix - 1, ' ');
   text += '\n';

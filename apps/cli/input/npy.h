@@ -1,4 +1,5 @@
-// NumPy's .npy files: token ids in, float arrays out. Format 1.0 to 3.0, little-endian, C order.
+// Reads and writes NumPy's .npy files of the format 1.0 to 3.0, little-endian and in C order. Token ids and floats are
+// read; floats are written.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +13,22 @@
 
 namespace linformer::cli {
 
-// What a header says. Nothing is allocated on its word.
+// The contents of a header. Sizes in it are not trusted: no memory is allocated for elements before they are read.
 struct NpyHeader {
-  char kind = 0;  // 'i' or 'f'
+  char kind = 0;  // 'i' for integers or 'f' for floats.
   int element_bytes = 0;
   std::vector<int64_t> shape;
-  size_t bytes = 0;  // of the header, before the first element
+  size_t bytes = 0;  // The size of the header, before the first element.
 };
 
-// Reads int32 or int64 [rows, columns] row by row.
+// Reads an array of int32 or int64 [rows, columns] row by row.
 class NpyIdReader {
  public:
-  // Throws DataError unless the header describes such an array and, for a regular file, its size matches.
+  // Throws DataError if the header doesn't describe such an array, or doesn't match the size of a regular file.
   explicit NpyIdReader(ByteSource* source);
   int64_t rows() const { return header_.shape[0]; }
   int64_t columns() const { return header_.shape[1]; }
-  // The next row; false after the last. Throws DataError when bytes are missing or left over.
+  // Reads the next row. Returns false after the last one. Throws DataError if bytes are missing or left over.
   bool next(std::vector<int64_t>* row);
 
  private:
@@ -36,14 +37,15 @@ class NpyIdReader {
   int64_t rows_read_ = 0;
 };
 
-// Reads vectors, float32 or float64 [n, width] or [batch, n, width], an [n, width] at a time.
+// Reads vectors from an array of float32 or float64 [n, width] or [batch, n, width], an item [n, width] at a time.
 class NpyVectorReader {
  public:
-  // Throws DataError unless the header describes such an array and, for a regular file, its size matches.
+  // Throws DataError if the header doesn't describe such an array, or doesn't match the size of a regular file.
   NpyVectorReader(ByteSource* source, int64_t width);
   int64_t items() const { return items_; }
-  int64_t vectors() const { return vectors_; }  // in each item
-  // As NpyIdReader::next().
+  // Returns the number of vectors in each item.
+  int64_t vectors() const { return vectors_; }
+  // Reads the next item, as NpyIdReader::next() reads a row.
   bool next(std::vector<float>* values);
 
  private:
@@ -52,10 +54,10 @@ class NpyVectorReader {
   int64_t items_ = 0, vectors_ = 0, width_, items_read_ = 0;
 };
 
-// Reads float32 or float64 [rows, columns] row by row.
+// Reads an array of float32 or float64 [rows, columns] row by row.
 class NpyRowReader {
  public:
-  // As NpyIdReader's.
+  // Throws as the constructor of NpyIdReader does.
   explicit NpyRowReader(ByteSource* source);
   int64_t rows() const { return header_.shape[0]; }
   int64_t columns() const { return header_.shape[1]; }
@@ -69,10 +71,10 @@ class NpyRowReader {
 };
 
 // All rows of a float32 or float64 array [rows, columns], as float32. A regular file of float32 is mapped, so that it
-// may be of any size, unless --no-mmap says that files are read.
+// can be larger than memory, unless the user gave --no-mmap.
 class NpyRows {
  public:
-  // As NpyIdReader's.
+  // Throws as the constructor of NpyIdReader does.
   explicit NpyRows(const std::string& path);
   std::span<const float> values() const { return values_; }
   int64_t rows() const { return rows_; }
@@ -85,13 +87,14 @@ class NpyRows {
   int64_t rows_ = 0, columns_ = 0;
 };
 
-// Throws DataError where the items of `reader` have more vectors than `limit`, before any is read.
+// Throws DataError if the items of `reader` have more vectors than `limit`. Call it before items are read.
 void check_vector_count(const NpyVectorReader& reader, int64_t limit);
 
 // The first byte of every npy file; no JSON or text begins with it.
 inline constexpr int npy_first_byte = 0x93;
 
-// The header of a float32 array; its length depends only on the number of dimensions, so that it can be rewritten.
+// Returns the header of a float32 array. Its length doesn't depend on the sizes of the dimensions, so that a header can
+// be replaced when they are known.
 std::string npy_float_header(std::span<const int64_t> shape);
 
 }  // namespace linformer::cli

@@ -1,4 +1,4 @@
-// The parts of sentences about bad records that all formats share.
+// The parts of error messages about bad records that all formats share.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ inline std::string too_long(const RecordLimits& limits) {
 }
 
 inline std::string nul_at(size_t at) {
-  return "a NUL at byte " + std::to_string(at + 1) + ": no text has one; remove it";
+  return "a NUL at byte " + std::to_string(at + 1) + ", which text must not contain; remove it";
 }
 
 }  // namespace linformer::cli

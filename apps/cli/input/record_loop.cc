@@ -17,10 +17,11 @@
 namespace linformer::cli {
 namespace {
 
-constexpr uint64_t max_reported = 20;  // bad records that get their own line on standard error
+constexpr uint64_t max_reported = 20;  // The number of bad records that get their own line on standard error.
 
-// Refuses a wrong name before the first file is read. A file that is there is left unopened, because a FIFO may not be
-// opened twice. Returns the file's size, 0 for what is no regular file.
+// Throws DataError if `path` is a folder or can't be read, so that a wrong name is reported before the first file is
+// read. A file that exists is not opened, because a FIFO must not be opened twice. Returns the size of a regular file,
+// and 0 for anything else.
 uint64_t check_input(const std::string& path) {
   if (path == "-") return 0;
   const system::FileFacts facts = system::facts_of(path);
@@ -73,7 +74,7 @@ void RecordLoop::read(const InputOptions& input, const RecordFields& fields, con
     if (on_wait) on_wait();
     standard_output().flush();
   };
-  // What was read before the input failed is still answered.
+  // Records that were read before the input failed are still answered.
   const auto reading = [&](auto action) {
     try {
       return action();
@@ -87,13 +88,13 @@ void RecordLoop::read(const InputOptions& input, const RecordFields& fields, con
   source->on_wait(flush);
   source->expect_text();
   Format format = input.format_of(path);
-  // One hint is enough for files that are all alike.
+  // Only one hint is printed for all files, because they probably have the same format.
   std::optional<FormatHint> seems;
   if (input.guessed_text(path)) {
     if (reading([&] { return source->starts_with(label_prefix); })) {
       format = Format::fasttext;
       hint(source->name(), std::string("the first line begins with __label__, so the lines are read as fastText's") +
-                               (fields.label ? "" : " and their labels left out") +
+                               (fields.label ? "" : " and their labels are left out") +
                                "; --format text reads them as they are");
     } else if (fields.label) {
       InputOptions::fail_without_fields("--eval", path);
@@ -108,7 +109,7 @@ void RecordLoop::read(const InputOptions& input, const RecordFields& fields, con
     invalid->see(record);
     if (seems && record.error.empty()) hint(source->name(), seems->see(record.text));
     visit(record);
-    standard_output().flush();  // holds answers only when a batch was done
+    standard_output().flush();  // The buffer has answers only after a batch was computed.
     if (progress) {
       progress->update(visited_, bytes_before_ + source->bytes_read(), bytes_ > 0 ? bytes_ : source->file_bytes());
     }
@@ -131,7 +132,7 @@ nlohmann::json take_id(Record* record, uint64_t number, const InputOptions& inpu
   return input.id.empty() ? nlohmann::json(number) : nlohmann::json("record " + std::to_string(number));
 }
 
-// From here on an interruption says how many records were answered.
+// Counts 0 answers, so that from now on an interruption says how many records were answered.
 Tally::Tally() {
   files::count_answers(0);
   files::answers_written();

@@ -1,4 +1,4 @@
-// What the commands that answer record by record have in common: reading all input, and counting what went wrong.
+// The parts that are common to commands that answer record by record: reading all inputs, and counting bad records.
 #pragma once
 
 #include <chrono>
@@ -14,16 +14,17 @@
 
 namespace linformer::cli {
 
-inline constexpr int excerpt_columns = 200;  // wider terminals show no more of a text
+inline constexpr int excerpt_columns = 200;  // Job::excerpt has at most this many columns, also on a wider terminal.
 
 struct RecordLoop {
   std::function<void(Record& record)> visit;
-  std::function<void()> on_wait;  // before a read that would have to wait
+  std::function<void()> on_wait;  // Called before a read that would have to wait.
   Progress* progress = nullptr;
-  std::function<bool()> full;  // no more records are wanted
+  std::function<bool()> full;  // Returns true if no more records are wanted.
 
-  // Visits every record: the texts of the command line, then the files'. What was visited is written out as it comes.
-  // Says on standard error what an input seems to be instead of text lines, and how much of it is invalid UTF-8.
+  // Visits every record: first the texts of the command line, then the records of the files. Standard output is flushed
+  // after each record. Prints a note on standard error if an input seems to have another format than text lines, or has
+  // invalid UTF-8.
   void run(const InputOptions& input, const RecordFields& fields);
 
  private:
@@ -31,36 +32,40 @@ struct RecordLoop {
   void hint(const std::string& name, const std::string& sentence);
   void read(const InputOptions& input, const RecordFields& fields, const std::string& path, InvalidText* invalid);
   uint64_t limit_ = 0, visited_ = 0;
-  uint64_t bytes_ = 0, bytes_before_ = 0;  // of all files, 0 where that isn't known; of those that were read
+  // The bytes of all files, or 0 if that is unknown, and the bytes of the files before the current file.
+  uint64_t bytes_ = 0, bytes_before_ = 0;
   bool hinted_ = false;
 };
 
-// What names the record in its answer: its id; its number, from 1, where no id was asked for; "record NUMBER" where the
-// id could not be read.
+// Returns the id of the record's answer. It is the record's own id, or its number, from 1, if no id field was chosen,
+// or "record NUMBER" if the id could not be read.
 nlohmann::json take_id(Record* record, uint64_t number, const InputOptions& input);
 
-// The error of a record for which the model gives a number that is not finite; runtime/pipeline has the same sentence.
+// The error message for a record whose result has a number that is not finite. runtime/pipeline has the same message.
 inline constexpr char not_finite[] = "the model gave a number that is not finite; check its weights";
 
-// Records, and those that were bad or cut.
+// Counts the records, the bad records and the texts that were cut.
 class Tally {
  public:
   Tally();
   uint64_t records = 0, errors = 0, cut = 0;
 
-  // One more record has its answer, which an interruption counts once standard output is flushed.
+  // Counts one more record that has its answer. If the program is interrupted, its message counts the answer only if
+  // standard output was flushed after it.
   static void answered();
-  // A line about a bad record on standard error, unless there were many; `always` and with --verbose in any case.
+  // Prints a line about a bad record on standard error. After 20 bad records, it prints only if `always` is true or
+  // with --verbose.
   void report(const nlohmann::json& id, const std::string& error, bool always, Progress* progress) const;
-  // `hint`: what to do about texts that were cut to `max_tokens`; "" = they are not mentioned. With --verbose also how
-  // long the records took.
+  // Prints how many records were bad, and how many texts were cut to `max_tokens`, with `hint`, which says what the
+  // user can do about that. If `hint` is empty, cut texts are not mentioned. With --verbose, also prints the time.
   void summarize(int64_t max_tokens, const std::string& hint) const;
 
  private:
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// Says so when a text of the command line is the name of a file.
+// Prints a note if a text of the command line is the name of a file. `what_happens` is the participle in the note, such
+// as "read". Throws UsageError if the file is a model.
 void warn_of_file_names(const InputOptions& input, const std::string& what_happens);
 
 }  // namespace linformer::cli

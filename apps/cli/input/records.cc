@@ -35,7 +35,7 @@ class JsonRecords : public RecordReader {
   }
 
  private:
-  // What isn't blank first tells an array from lines.
+  // Skips white space. The first other byte tells whether the input is an array or lines.
   void begin() {
     begun_ = true;
     for (int c; (c = source_->peek()) == ' ' || c == '\t' || c == '\r' || c == '\n'; source_->get()) {
@@ -44,7 +44,7 @@ class JsonRecords : public RecordReader {
     if (source_->peek() == '[') array_.emplace(source_, limits_.max_bytes, line_number_ + 1);
   }
 
-  // The next line that isn't blank.
+  // Reads the next line that isn't blank. Returns false at the end of the input.
   bool next_line(std::string* error) {
     LineResult result;
     do {
@@ -57,13 +57,13 @@ class JsonRecords : public RecordReader {
     return true;
   }
 
-  // Fills the record; returns what is wrong with it.
+  // Fills the record. Returns an error message, or an empty string.
   std::string read(Record* record) {
     std::vector<JsonField> wanted(1);
     wanted[0].name = fields_.text;
     const auto want = [&](const std::optional<std::string>& name) {
       if (!name) return size_t{0};
-      // One name may serve two roles.
+      // Two roles may use the same field.
       for (size_t i = 0; i < wanted.size(); ++i) {
         if (wanted[i].name == *name) return i;
       }
@@ -89,21 +89,21 @@ class JsonRecords : public RecordReader {
       *value = found.get_ref<const std::string&>();
       return {};
     };
-    // The id first, so that the answer to a bad record still carries it.
+    // The id is read first, so that the answer to a bad record has it.
     if (fields_.id) {
       const nlohmann::json& found = wanted[id].value;
       if (found.is_discarded()) return "no field '" + wanted[id].name + "'";
       if (!found.is_string() && !found.is_number()) {
         return "field '" + wanted[id].name + "' is neither a string nor a number";
       }
-      // An id comes back as it was written.
+      // The answer has the id as the record has it, so a number that would be printed differently is kept as text.
       record->id =
           found.is_number_float() && found.dump() != wanted[id].written ? nlohmann::json(wanted[id].written) : found;
     }
     if (fields_.words && wanted[0].value.is_array()) {
       if (std::string error = read_words(wanted[0].value, record); !error.empty()) return error;
     } else if (std::string error = string_of(0, &record->text); !error.empty()) {
-      return error + (wanted[0].value.is_discarded() ? ": --field names the one with the text" : "");
+      return error + (wanted[0].value.is_discarded() ? "; name the field with the text: --field NAME" : "");
     }
     if (fields_.pair && !(fields_.pair_optional && wanted[pair].value.is_discarded())) {
       record->pair.emplace();
@@ -127,7 +127,7 @@ class JsonRecords : public RecordReader {
            (fields_.max_labels > 0 ? "a list of " + wanted_kind + "s" : "a " + wanted_kind);
   }
 
-  // The record's fields for its answer. Returns what is wrong with them, or nothing.
+  // Reads the fields that the record's answer repeats. Returns an error message, or an empty string.
   std::string keep(OwnFields* own) {
     if (fields_.keep_all) return read_all_members(line_, own);
     if (fields_.keep.empty()) return {};
@@ -141,7 +141,8 @@ class JsonRecords : public RecordReader {
   std::string read_labels(const nlohmann::json& entries, std::vector<std::string>* labels) const {
     const std::string field = "field '" + *fields_.label + "'";
     if (entries.size() > fields_.max_labels) {
-      return field + " has more than " + std::to_string(fields_.max_labels) + " labels, all that there are";
+      return field + " has more than " + std::to_string(fields_.max_labels) +
+             " labels, the number of the head's labels";
     }
     for (const nlohmann::json& entry : entries) {
       if (entry.is_string()) {
@@ -276,7 +277,7 @@ class TableRecords : public RecordReader {
     }
   }
 
-  // A header of one column that has another delimiter in it.
+  // Returns advice if the header has only one column and that contains another delimiter; otherwise an empty string.
   std::string other_delimiter() const {
     if (columns_.size() != 1) return {};
     for (const char c : {'\t', ';', '|', ','}) {
@@ -289,10 +290,10 @@ class TableRecords : public RecordReader {
 
   std::string read(Record* record) {
     if (row_.size() != columns_.size()) {
-      return std::to_string(row_.size()) + (row_.size() == 1 ? " field, " : " fields, ") + "the first row has " +
-             std::to_string(columns_.size());
+      return std::to_string(row_.size()) + (row_.size() == 1 ? " field in the row, " : " fields in the row, ") +
+             "and the first row has " + std::to_string(columns_.size());
     }
-    // Copies: one column may serve two roles.
+    // The values are copied and not moved, because two roles may use the same column.
     if (id_) record->id = row_[*id_];
     if (pair_) record->pair = row_[*pair_];
     if (label_) record->label = row_[*label_];
@@ -311,8 +312,8 @@ class TableRecords : public RecordReader {
   std::vector<std::string> columns_, row_;
   size_t text_ = 0;
   std::optional<size_t> pair_, id_, label_;
-  std::vector<size_t> kept_;                               // columns
-  std::shared_ptr<const std::vector<std::string>> names_;  // of kept_
+  std::vector<size_t> kept_;                               // The indices of the columns that answers repeat.
+  std::shared_ptr<const std::vector<std::string>> names_;  // The names of these columns.
 };
 
 }  // namespace

@@ -44,7 +44,7 @@ bool TableRows::next_tsv(std::vector<std::string>* fields, std::string* error) {
 bool TableRows::next_csv(std::vector<std::string>* fields, std::string* error) {
   size_t bytes = 0;
   const auto start_row = [&] {
-    // Blank lines are no rows.
+    // Blank lines are skipped.
     for (int c; (c = source_->peek()) == '\n' || c == '\r';) {
       source_->get();
       if (c == '\n') ++lines_read_;
@@ -62,7 +62,7 @@ bool TableRows::next_csv(std::vector<std::string>* fields, std::string* error) {
       step(static_cast<char>(c), fields, error);
       if (!skipping_ && ++bytes > max_bytes_) {
         *error = "the row is longer than " + std::to_string(max_bytes_) +
-                 " bytes, or a quote is never closed; mend the quotes or raise --max-line-bytes";
+                 " bytes, or a quote is never closed; correct the quotes or raise --max-line-bytes";
         skipping_ = true;
         return true;
       }
@@ -80,7 +80,7 @@ bool TableRows::next_csv(std::vector<std::string>* fields, std::string* error) {
   }
 }
 
-// One byte that doesn't end the row.
+// Handles a byte that doesn't end the row.
 void TableRows::step(char c, std::vector<std::string>* fields, std::string* error) {
   const auto store = [&](char stored) {
     if (!skipping_) buffer_.push_back(stored);
@@ -111,8 +111,8 @@ void TableRows::step(char c, std::vector<std::string>* fields, std::string* erro
       } else if (c == delimiter_) {
         end_field(fields, error);
       } else if (c != '\r') {
-        *error = "text after a closing quote";
-        state_ = State::plain;  // the rest of the row is passed as it stands
+        *error = "there is text after a closing quote";
+        state_ = State::plain;  // Quotes in the rest of the row have no meaning.
       }
       break;
   }

@@ -1,4 +1,4 @@
-// Rows of CSV (RFC 4180) and TSV (no quoting), with any character between their fields.
+// Reads the rows of CSV (RFC 4180) and TSV (no quoting), with any character as the delimiter of fields.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace linformer::cli {
 
-// A row with more fields is refused: empty fields cost more memory than input.
+// A row with more fields is an error, because an empty field takes more memory than its byte of input.
 inline constexpr size_t max_fields = 1 << 14;
 
 class TableRows {
@@ -18,10 +18,10 @@ class TableRows {
   TableRows(ByteSource* source, bool quoted, char delimiter, size_t max_bytes)
       : source_(source), quoted_(quoted), delimiter_(delimiter), max_bytes_(max_bytes) {}
 
-  // The next row that isn't blank; false at the end. A row that breaks the rules sets `error`: reading goes on after
-  // its end, which for an unclosed quote is the end of the input.
+  // Reads the next row that isn't blank. Returns false at the end. A malformed row sets `error`. The next call then
+  // reads the row after it; if a quote is not closed, the malformed row extends to the end of the input.
   bool next(std::vector<std::string>* fields, std::string* error);
-  // The line on which the last row began, from 1.
+  // Returns the line on which the last row began, from 1.
   uint64_t line() const { return line_; }
 
  private:
@@ -35,10 +35,10 @@ class TableRows {
   bool quoted_;
   char delimiter_;
   size_t max_bytes_;
-  uint64_t line_ = 0;        // of the last row's beginning
-  uint64_t lines_read_ = 0;  // newlines passed
+  uint64_t line_ = 0;        // The line on which the last row began.
+  uint64_t lines_read_ = 0;  // The number of newlines that were read.
   State state_ = State::field_start;
-  bool skipping_ = false;  // an oversized row was reported at once; its rest is still to pass
+  bool skipping_ = false;  // True if a row was reported as too long and its rest must still be skipped.
   std::string buffer_;
 };
 

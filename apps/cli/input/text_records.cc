@@ -54,11 +54,11 @@ class FastTextRecords : public RecordReader {
   }
 
  private:
-  // Moves the labels out of the text. Returns what is wrong with them, or nothing.
+  // Moves the labels out of the text. Returns an error message, or an empty string.
   std::string take_labels(Record* record) const {
     constexpr std::string_view space = " \t";
     const std::string_view line = record->text;
-    // A head that gives one label takes one.
+    // If max_labels is 0, the head gives one label, and a record must have one.
     const size_t most = std::max<size_t>(fields_.max_labels, 1);
     std::vector<std::string> labels;
     size_t count = 0, at = std::min(line.find_first_not_of(space), line.size());
@@ -72,14 +72,14 @@ class FastTextRecords : public RecordReader {
     if (!fields_.label) return {};
     if (count > most) {
       return std::to_string(count) + " labels, and " + std::to_string(most) + (most == 1 ? " is" : " are") +
-             " the most that this head gives";
+             " the most that this head can give";
     }
     if (fields_.max_labels > 0) {
       record->labels = std::move(labels);
     } else if (count == 1) {
       record->label = std::move(labels[0]);
     } else {
-      return "the line begins with no " + std::string(label_prefix) + "; give each line its label";
+      return "the line begins with no " + std::string(label_prefix) + "; begin each line with its label";
     }
     return {};
   }

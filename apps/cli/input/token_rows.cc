@@ -49,8 +49,8 @@ TokenRows read_ids(const std::string& path, const Model& model, size_t max_line_
     NpyIdReader reader(&source);
     rows.rectangular = true;
     if (reader.columns() > int64_t{max_dimension}) {
-      throw DataError(source.name() + ": texts of " + std::to_string(reader.columns()) + " tokens; the model takes " +
-                      std::to_string(model.info().max_tokens));
+      throw DataError(source.name() + ": texts of " + std::to_string(reader.columns()) +
+                      " tokens; the model takes at most " + std::to_string(model.info().max_tokens));
     }
     while (!full() && reader.next(&row))
       add_row(row, {}, source.name() + ": row " + std::to_string(rows.size()), model, &rows);
@@ -62,7 +62,8 @@ TokenRows read_ids(const std::string& path, const Model& model, size_t max_line_
     const LineResult result = source.read_line(&line, max_line_bytes);
     if (result == LineResult::end) return rows;
     if (result == LineResult::too_long) {
-      throw DataError(place + ": longer than " + std::to_string(max_line_bytes) + " bytes; raise --max-line-bytes");
+      throw DataError(place + ": the line is longer than " + std::to_string(max_line_bytes) +
+                      " bytes; raise --max-line-bytes");
     }
     if (std::all_of(line.begin(), line.end(), [](char c) { return c == ' ' || c == '\t' || c == '\r'; })) continue;
     if (const std::string error = read_json_integers(line, &row); !error.empty()) {
@@ -101,7 +102,7 @@ TokenRows read_texts(const InputOptions& input, const TextRowOptions& given, con
     if (!given.apart) return add(record.text, record.pair);
     if (!record.pair) {
       throw DataError("text " + std::to_string(records) +
-                      " is alone, and this head compares two; name the second with --pair or --pair-text");
+                      " has no second text, and this head compares two; give it with --pair or --pair-text");
     }
     add(record.text, std::nullopt);
     add(*record.pair, std::nullopt);

@@ -1,4 +1,5 @@
-// All token sequences of an encode run, held together: the output's shape depends on the longest.
+// Holds all token sequences of a run of `linformer encode` in memory, because the shape of the output depends on the
+// longest one.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +15,19 @@ namespace linformer::cli {
 
 class TokenRows {
  public:
-  // `types` may be empty.
+  // Adds a sequence. `types` may be empty; all types are then 0.
   void add(std::span<const int32_t> ids, std::span<const uint8_t> types) {
     starts_.push_back(ids_.size());
     ids_.insert(ids_.end(), ids.begin(), ids.end());
     types_.insert(types_.end(), types.begin(), types.end());
     types_.resize(ids_.size());
   }
-  // Takes out each `id`.
+  // Removes all tokens that are equal to `id`.
   void remove(int32_t id);
   size_t size() const { return starts_.size(); }
   std::span<const int32_t> operator[](size_t row) const { return {ids_.data() + starts_[row], length(row)}; }
   std::span<const uint8_t> types(size_t row) const { return {types_.data() + starts_[row], length(row)}; }
-  bool rectangular = false;  // of an array, which gives all texts its width
+  bool rectangular = false;  // True if the ids come from an npy array, whose rows all have the same length.
 
  private:
   size_t length(size_t row) const { return (row + 1 < starts_.size() ? starts_[row + 1] : ids_.size()) - starts_[row]; }
@@ -35,18 +36,19 @@ class TokenRows {
   std::vector<size_t> starts_;
 };
 
-// Reads ids from an npy file or JSON lines of arrays, told apart by the first byte; `limit` rows at most, 0: all.
-// Throws DataError naming the place of an id that the vocabulary lacks.
+// Reads ids from an npy file or from lines with a JSON array each, which differ in the first byte. Reads at most
+// `limit` rows, or all rows if it is 0. Throws DataError for an id that is outside the vocabulary; the message names
+// its place.
 TokenRows read_ids(const std::string& path, const Model& model, size_t max_line_bytes, uint64_t limit);
 
 struct TextRowOptions {
   EncodeOptions tokens;
   int64_t max_tokens = 0;
-  bool allow_cut = true;  // otherwise a text with more tokens is a DataError
-  bool apart = false;     // a record has two texts, which are two rows
+  bool allow_cut = true;  // If false, a text with more than max_tokens is a DataError.
+  bool apart = false;     // If true, each record has two texts, and each of them becomes a row.
 };
 
-// Tokenizes texts. Throws DataError for a bad record. `cut` counts texts that were truncated.
+// Tokenizes texts. Throws DataError for a bad record. Adds the number of texts that were truncated to *cut.
 TokenRows read_texts(const InputOptions& input, const TextRowOptions& options, const Model& model,
                      const Tokenizer& tokenizer, uint64_t* cut);
 

@@ -13,7 +13,7 @@
 namespace linformer::cli {
 namespace {
 
-constexpr int long_text_width = 1000;  // where an excerpt would leave out what the model is
+constexpr int long_text_width = 1000;  // Wide enough to show the description of a model uncut.
 
 std::string pooling_text(Pooling pooling) {
   return pooling == Pooling::none ? "none (each token)" : words_of(name_of(pooling));
@@ -37,7 +37,8 @@ const char* tokenizer_name(TokenizerKind kind) {
 
 uint64_t elements(const TensorInfo& tensor) {
   uint64_t product = 1;
-  for (const uint64_t extent : tensor.shape) product *= extent;  // validated when the model was loaded
+  // The product can't overflow, because loading the model has checked it.
+  for (const uint64_t extent : tensor.shape) product *= extent;
   return product;
 }
 
@@ -79,7 +80,7 @@ std::string masked_lm_text(const Model& model) {
          (head.dense ? "" : ", straight from the rows") + (model.info().has_decoder ? ", on the decoder" : "");
 }
 
-// "3 classes (bad, so-so, good), one of them a text"
+// Returns the description of a head's outputs, such as "3 classes (bad, so-so, good), one of them (softmax)".
 std::string outputs_text(const HeadInfo& head, const std::vector<std::string>& labels) {
   const std::string names = head.has_labels ? list_of_labels(labels) : "not named";
   const std::string count = std::to_string(labels.size());
@@ -119,13 +120,13 @@ std::string embedding_text(const Model& model) {
   return text + (embedding.normalize ? ", divided by its length" : "");
 }
 
-// "query ("query: "), passage ("passage: "), the default".
+// Returns the list of prompts, such as `query ("query: "), passage ("passage: "), the default`.
 std::string prompts_text(const Model& model) {
   const SentenceEmbeddingInfo embedding = model.sentence_embedding();
   std::string text;
   for (int i = 0; i < embedding.prompts; ++i) {
     const PromptInfo prompt = model.prompt(i);
-    // excerpt() drops white space at the end, which a prompt needs.
+    // excerpt() removes white space at the end, but it is part of a prompt.
     const char* space = std::string_view(prompt.text).ends_with(' ') ? " " : "";
     text += (i == 0 ? "" : ", ") + excerpt(prompt.name, 40) + " (\"" + excerpt(prompt.text, 60) + space + "\")";
     if (i == embedding.default_prompt) text += ", the default";
@@ -182,8 +183,8 @@ nlohmann::ordered_json describe_json(const Model& model, const std::string& path
   json["tensor_count"] = info.tensors;
   json["compute"] = nullptr;
   json["attention_compute"] = nullptr;
-  json["other_compute"] = nullptr;  // whether some weights are multiplied in another type
-  json["precision"] = nullptr;      // the sentence with the reason
+  json["other_compute"] = nullptr;  // True if some weights are multiplied in another type.
+  json["precision"] = nullptr;      // The sentence that gives the reason.
   if (planned != nullptr) {
     json["compute"] = name_of(planned->compute);
     json["attention_compute"] = name_of(planned->attention_compute);

@@ -1,4 +1,4 @@
-// What a model is and what a session of it needs, for people (text) and programs (JSON).
+// Describes a model and the memory and operations of a session of it, as text for people and as JSON for programs.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,24 +10,25 @@
 
 namespace linformer::cli {
 
-// Columns of a terminal that a name or another text of the model may take.
+// The greatest number of columns of a name or another text of the model.
 inline constexpr int text_width = 90;
 
-// Aligned lines "name  value". `planned`: of a session as the user asks for it; null where none can be had.
+// Return the description of a model: as text in aligned lines "name  value", or as JSON. `planned` is the plan of a
+// session with the user's options, or null if no session can be created.
 std::string describe_text(const Model& model, const std::string& path, const Plan* planned);
 nlohmann::ordered_json describe_json(const Model& model, const std::string& path, const Plan* planned);
 
 std::string tensors_text(const Model& model);
 nlohmann::ordered_json tensors_json(const Model& model);
 
-// The types that a plan computes in, in short. Plan::precision gives the reason.
+// Returns the types that a plan computes in, in a few words. Plan::precision gives the reason.
 std::string compute_text(const Plan& plan);
 std::string plan_text(const Plan& plan);
 nlohmann::ordered_json plan_json(const Plan& plan);
 
-// list_program()'s lines. Throws DataError where it fails.
+// Returns the lines of list_program(). Throws DataError if it fails.
 std::vector<ProgramLine> program_lines(const Model& model, const SessionOptions& options, int64_t tokens);
-// Layers that are alike are shown once.
+// Returns the text for the lines of a program. Layers that are alike are shown once.
 std::string program_text(std::span<const ProgramLine> lines, int64_t tokens);
 nlohmann::ordered_json program_json(std::span<const ProgramLine> lines, int64_t tokens);
 

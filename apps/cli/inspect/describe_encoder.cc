@@ -13,12 +13,12 @@ namespace {
 
 bool is(const char* name, std::string_view other) { return name == other; }
 
-// Where sines and cosines lie is said apart.
+// Returns the kind of positions. Callers add the layout of sinusoidal positions.
 std::string positions_name(const EmbeddingInfo& embedding) {
   return std::string_view(embedding.positions).starts_with("sinusoidal") ? "sinusoidal" : embedding.positions;
 }
 
-// What a layer is, in the words of the file format.
+// Returns the description of a layer in the terms of the file format.
 nlohmann::ordered_json layer_json(const LayerInfo& layer) {
   return {{"heads", layer.heads},
           {"kv_heads", layer.kv_heads},
@@ -44,7 +44,7 @@ nlohmann::ordered_json layer_json(const LayerInfo& layer) {
           {"ffn", layer.ffn_width}};
 }
 
-// Values that differ between layers as "3072" or "1024 to 3072".
+// Returns the value of all layers, such as "3072", or the range if layers differ, such as "1024 to 3072".
 template <class Value>
 std::string across_layers(const EncoderParts& encoder, Value value) {
   std::set<int64_t> values;
@@ -54,7 +54,8 @@ std::string across_layers(const EncoderParts& encoder, Value value) {
   return values.size() == 1 ? least : least + " to " + std::to_string(*values.rbegin());
 }
 
-// `text` where all layers are so, `text` with their number where only some are, nothing where none is.
+// Returns `text` if the predicate holds for all layers, `text` with the number of layers if it holds for some, and an
+// empty string if it holds for none.
 template <class Predicate>
 std::string where(const EncoderParts& encoder, const std::string& text, Predicate predicate) {
   const auto count = std::count_if(encoder.layers.begin(), encoder.layers.end(), predicate);

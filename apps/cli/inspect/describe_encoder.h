@@ -1,4 +1,4 @@
-// What an encoder (or a decoder) is made of, in words and in JSON.
+// Describes an encoder or a decoder in words and in JSON.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,10 +10,10 @@
 
 namespace linformer::cli {
 
-using DescriptionLine = std::pair<std::string, std::string>;  // name, value
+using DescriptionLine = std::pair<std::string, std::string>;  // A name and its value.
 
 std::vector<DescriptionLine> encoder_lines(const EncoderParts& encoder);
-// Adds to `json`, which may already have other keys.
+// Adds the description to `json`, which may already have other keys.
 void add_encoder_json(const EncoderParts& encoder, nlohmann::ordered_json* json);
 
 }  // namespace linformer::cli

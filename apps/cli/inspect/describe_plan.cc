@@ -16,7 +16,7 @@ std::string shape_text(std::span<const uint64_t> shape) {
   return text.empty() ? "1" : text;
 }
 
-// Whether the formula has the name as a word of its own.
+// Returns whether the formula contains the name as a whole word.
 bool names(std::string_view formula, std::string_view name) {
   const auto part_of_a_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
   for (size_t at = formula.find(name); at != std::string_view::npos; at = formula.find(name, at + 1)) {
@@ -68,7 +68,7 @@ std::string compute_text(const Plan& plan) {
 
 std::string plan_text(const Plan& plan) {
   const SessionOptions& options = plan.options;
-  // The buffers are the same on every instruction set.
+  // The instruction set is not named, because buffers have the same size on all of them.
   const std::string place = options.cuda.device < 0 ? std::string(linformer::name_of(options.cpu.backend)) + " backend"
                                                     : device_name(options.cuda.device);
   std::string text = "A session for texts of n = " + std::to_string(options.memory.max_tokens) + " tokens, " + place +

@@ -13,7 +13,8 @@ struct Sum {
   double flop = 0, bytes = 0;
 };
 
-// Of a pass with all outputs, or of what is done instead where they read first rows alone.
+// Returns the sum over the ops of a pass with all outputs. If `instead` is true, returns the sum over the ops "first
+// rows", which replace some of them if all outputs read only the first row of each text.
 Sum sum_of(std::span<const ProgramLine> lines, bool instead = false) {
   Sum sum;
   for (const ProgramLine& line : lines) {
@@ -27,11 +28,11 @@ Sum sum_of(std::span<const ProgramLine> lines, bool instead = false) {
 std::string giga(double flop) { return flop == 0 ? "" : fixed(flop / 1e9, 4); }
 std::string mega(double bytes) { return fixed(bytes / 1e6, 3); }
 
-// Lines of one layer, or of one part that is no layer.
+// The consecutive lines of one layer, or of a part that is not a layer.
 struct Block {
-  int layer;  // -1: none
+  int layer;  // -1 if the part is not a layer.
   std::span<const ProgramLine> lines;
-  int shown_as = -1;  // the layer whose lines stand for these
+  int shown_as = -1;  // The layer whose lines are shown for this layer.
 };
 
 bool same_block(const ProgramLine& a, const ProgramLine& b) {
@@ -63,11 +64,12 @@ std::string layers_text(const std::vector<int>& layers) {
   return (layers.size() == 1 ? "layer " : "layers ") + ranges_text(layers);
 }
 
-// Each op of the blocks that are shown; of a stage's ops the first one has what belongs to the stage.
+// Returns the table of the ops of all blocks that are shown. The columns that describe a stage are filled only for the
+// first op of the stage.
 std::string ops_text(const std::vector<Block>& blocks) {
   Table table({"stage", "part", "loops over", "when", "op", "GFLOP", "MB", "operands"},
               {true, false, false, false, false, true, true, false});
-  std::map<size_t, std::string> notes;  // before the table's row of that number
+  std::map<size_t, std::string> notes;  // Notes to print before the row of that number.
   std::map<int, std::vector<int>> left_out;
   size_t rows = 1;
   for (size_t i = 0; i < blocks.size(); ++i) {
@@ -104,7 +106,8 @@ std::string ops_text(const std::vector<Block>& blocks) {
   return text + notes[row];
 }
 
-// Parts in their order, layers that are alike as one, and the rows that a caller may ask for as one.
+// Returns the sums of the parts in their order. Layers that are alike are one part, and so are all copies of hidden
+// states that a caller may want.
 std::vector<std::pair<std::string, Sum>> sums_of(const std::vector<Block>& blocks) {
   struct Part {
     std::string name;
@@ -159,10 +162,11 @@ std::string program_text(std::span<const ProgramLine> lines, int64_t tokens) {
   }
   parts.add({"total", giga(total.flop), "", mega(total.bytes)});
   return "A text of n = " + std::to_string(tokens) +
-         " tokens and every output that the model has. A stage with + runs at once with the one before it.\n" +
-         ops_text(blocks) + "\n" + parts.text(2) + "  Where outputs read a text's first row alone, 'first rows' (" +
-         giga(sum_of(lines, true).flop) + " GFLOP) is what the last layer does after its keys.\n" +
-         "  GFLOP: of products, a multiply-add is two. MB: activations and weights that are read and written.\n";
+         " tokens and every output that the model has. A stage with + runs together with the stage before it.\n" +
+         ops_text(blocks) + "\n" + parts.text(2) + "  If all outputs read only a text's first row, 'first rows' (" +
+         giga(sum_of(lines, true).flop) + " GFLOP) replaces the last layer's ops on row blocks.\n" +
+         "  GFLOP counts products, a multiply-add as two. MB counts activations and weights that are read and "
+         "written.\n";
 }
 
 nlohmann::ordered_json program_json(std::span<const ProgramLine> lines, int64_t tokens) {

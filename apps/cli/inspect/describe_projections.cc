@@ -11,7 +11,7 @@
 namespace linformer::cli {
 namespace {
 
-constexpr size_t listed = 8;  // values in a row; more are shown as a range
+constexpr size_t listed = 8;  // More values than this are shown as a range.
 
 bool is_none(const ProjectionInfo& projection) { return std::string_view(projection.kind) == "none"; }
 
@@ -26,11 +26,12 @@ const char* scale_text(const ProjectionInfo& projection) {
                                                                      : "with the norms of whole rows at every length";
 }
 
-// One projection, wherever it is listed again.
+// The key by which a projection is recognised if it is listed more than once.
 using ProjectionKey = std::tuple<std::string_view, int64_t, int, int, int64_t, int64_t>;
 ProjectionKey key_of(const ProjectionInfo& p) { return {p.kind, p.k, p.weight, p.bias, p.kernel, p.stride}; }
 
-// What the projections have in common, in the words of the paper's section 4.
+// Where projections are shared, in the terms of section 4 of the paper: by all heads, by keys and values, or by all
+// layers.
 struct Sharing {
   bool heads = true, key_value = true, layers = true;
   size_t distinct = 0;
@@ -44,12 +45,12 @@ Sharing sharing_of(const EncoderParts& encoder) {
     std::vector<ProjectionKey> keys, values;
     for (const uint32_t p : layer.key_projections) keys.push_back(key_of(encoder.projections[p]));
     for (const uint32_t p : layer.value_projections) values.push_back(key_of(encoder.projections[p]));
-    if (layer.value_is_key) values = keys;  // value_projections may be empty then
+    if (layer.value_is_key) values = keys;  // In this case value_projections may be empty.
     const auto alike = [](const std::vector<ProjectionKey>& list) {
       return std::all_of(list.begin(), list.end(), [&](const ProjectionKey& key) { return key == list.front(); });
     };
     sharing.heads = sharing.heads && alike(keys) && alike(values);
-    // A list of one stands for all heads.
+    // A list with one projection means that all heads use it.
     sharing.key_value = sharing.key_value && (keys == values || (alike(keys) && alike(values) && keys[0] == values[0]));
     std::set<ProjectionKey> both(keys.begin(), keys.end());
     both.insert(values.begin(), values.end());
@@ -61,7 +62,7 @@ Sharing sharing_of(const EncoderParts& encoder) {
   return sharing;
 }
 
-// k of each head as "128", "64, 128, 128, 128 by head" or "16 to 128 by head".
+// Returns the k of the heads, such as "128", "64, 128, 128, 128 by head" or "16 to 128 by head".
 std::string k_text(const EncoderParts& encoder, std::span<const uint32_t> list) {
   std::vector<int64_t> values;
   for (const uint32_t p : list) values.push_back(encoder.projections[p].k);
@@ -94,7 +95,7 @@ std::string layer_text(const EncoderParts& encoder, const LayerInfo& layer) {
   }
   std::string text;
   for (const std::string& kind : kinds) text += (text.empty() ? "" : " and ") + kind;
-  text += ", k = " + k_text(encoder, layer.key_projections);  // the values' is the same, or the model wouldn't load
+  text += ", k = " + k_text(encoder, layer.key_projections);  // Loading checks that values have the same k.
   text += orders.size() > 1 ? ", before or after" : *orders.begin() == "before_linear" ? ", before" : ", after";
   text += " the key and value linears";
   for (const std::string& scale : scales) text += ", " + scale;
@@ -120,7 +121,7 @@ std::string projection_text(const EncoderParts& encoder) {
   if (runs.empty()) return "-";
   if (runs.size() == 1) return runs[0].text;
   if (runs.size() > listed) {
-    // k by layer, where that is all that differs.
+    // There are too many runs to describe each, so only the k of each run is listed.
     std::string text;
     for (const Run& run : runs)
       text += (text.empty() ? "" : ", ") + k_text(encoder, encoder.layers[run.first].key_projections);

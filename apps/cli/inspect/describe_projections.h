@@ -1,4 +1,4 @@
-// How an encoder's layers compress their positions, in words and in JSON.
+// Describes in words and in JSON how the layers of an encoder compress keys and values along the sequence.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,11 +8,12 @@
 
 namespace linformer::cli {
 
-// Kinds and k; layers that differ are named by ranges.
+// Returns the kinds and the k of the projections. If layers differ, it describes ranges of layers.
 std::string projection_text(const EncoderParts& encoder);
-// How many projections there are and what has them in common; "" without any.
+// Returns the number of distinct projections and what shares them. Returns "" if there are no projections.
 std::string sharing_text(const EncoderParts& encoder);
 nlohmann::ordered_json projections_json(const EncoderParts& encoder);
-nlohmann::ordered_json sharing_json(const EncoderParts& encoder);  // null without any
+// Returns null if there are no projections.
+nlohmann::ordered_json sharing_json(const EncoderParts& encoder);
 
 }  // namespace linformer::cli

@@ -1,4 +1,5 @@
-// What the library says of one of a model's encoders, in one piece.
+// The descriptions of an encoder, or a decoder, of a model and of its layers and projections, as the library returns
+// them.
 #pragma once
 
 #include <vector>

@@ -9,7 +9,7 @@ namespace {
 bool digit(char c) { return c >= '0' && c <= '9'; }
 bool letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
-// The next piece of `text`: a word, or one character between words.
+// Removes and returns the next piece of `text`: a word, or one character between words.
 std::string_view take_piece(std::string_view* text) {
   const size_t end = text->find_first_of(" [](),");
   const std::string_view piece = text->substr(0, std::max<size_t>(std::min(end, text->size()), 1));
@@ -17,7 +17,7 @@ std::string_view take_piece(std::string_view* text) {
   return piece;
 }
 
-// A number at the start of `text`, or the mark of numbers that differ.
+// Removes and returns a number at the start of `text`, or the "*" that stands for numbers that differ.
 std::string_view take_number(std::string_view* text) {
   size_t length = 0;
   while (length < text->size() && digit((*text)[length])) ++length;

@@ -1,4 +1,4 @@
-// Ops of different layers that do the same.
+// Compares ops of different layers, so that ops that do the same are shown once.
 #pragma once
 
 #include <optional>
@@ -10,14 +10,15 @@
 
 namespace linformer::cli {
 
-// The layer that an op belongs to; -1: none. "layer 3" and "layer 3's rows" are both 3.
+// Returns the layer that an op belongs to, or -1 if it belongs to none. For "layer 3" and "layer 3's rows" it is 3.
 int layer_of(const ProgramLine& line);
-// What two operands' texts have in common: numbers in names that differ become "*"; nothing where the texts differ in
-// more. "x[4, 8] * layers.1.fc1[8, 8]" and "x[4, 8] * layers.2.fc1[8, 8]" give "x[4, 8] * layers.*.fc1[8, 8]".
+// Returns the text that describes the operands of both ops. Numbers in names that differ become "*". Returns nullopt if
+// the texts differ in anything else. For example, "x[4, 8] * layers.1.fc1[8, 8]" and "x[4, 8] * layers.2.fc1[8, 8]"
+// give "x[4, 8] * layers.*.fc1[8, 8]".
 std::optional<std::string> common_operands(std::string_view a, std::string_view b);
-// The same op on the same shapes, but for the layer.
+// Returns whether two lines are the same op on the same shapes, if their layers are ignored.
 bool alike(const ProgramLine& a, const ProgramLine& b);
-// "0", "0 and 2", "1 to 11", "0 to 2, 4 to 6" for numbers in ascending order.
+// Returns a text such as "0", "0 and 2", "1 to 11" or "0 to 2, 4 to 6". `numbers` must be in ascending order.
 std::string ranges_text(const std::vector<int>& numbers);
 
 }  // namespace linformer::cli

@@ -16,7 +16,8 @@ bool same_op(const ProgramLine& a, const ProgramLine& b) {
   return same(a.domain, b.domain) && same(a.condition, b.condition) && same(a.op, b.op);
 }
 
-// Adds a layer's line to the first op that does the same in earlier layers only.
+// Adds the line of a layer to the first op that does the same and to which only earlier layers were added. Returns
+// false if there is none.
 bool add_to(std::vector<ProfiledOp>* ops, const ProgramLine& line, int layer) {
   for (ProfiledOp& op : *ops) {
     if (op.layers.empty() || op.layers.back() >= layer || !same_op(op.line, line)) continue;
@@ -82,9 +83,9 @@ std::string profile_text(const Plan& plan, const std::vector<ProfiledOp>& ops) {
              fixed(per_second(bytes, seconds) / 1e9, 1), "total"});
   return std::string(plan.options.cuda.device >= 0
                          ? "Seconds that the ops took on the device, which runs them one after the other.\n"
-                         : "Seconds that the ops took, the sum over all threads without waiting; rates are of one "
+                         : "Seconds that the ops took, summed over all threads, without waiting; rates are per "
                            "thread.\n") +
-         plan.precision + "\nShapes are of the longest text that was planned for.\n" + table.text(2);
+         plan.precision + "\nShapes are those of the longest text that the session has memory for.\n" + table.text(2);
 }
 
 nlohmann::ordered_json profile_json(const Plan& plan, const std::vector<ProfiledOp>& ops) {

@@ -1,4 +1,4 @@
-// How long a session's ops took.
+// Reports how long the ops of sessions took.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,18 +10,20 @@
 
 namespace linformer::cli {
 
-// Session::profile() with the same op of several layers as one line, slowest first. Throws DataError where it fails.
+// An op of a profile. The same op of several layers is one ProfiledOp.
 struct ProfiledOp {
-  std::vector<int> layers;  // empty: an op of no layer
-  ProgramLine line;         // of the first layer, but with the sums of all, and names as they all have them
+  std::vector<int> layers;  // Empty if the op belongs to no layer.
+  // The line of the first layer. Its numbers are the sums over all layers, and numbers in names that differ are "*".
+  ProgramLine line;
 };
-// Of sessions with one model and the same options, together.
+// Returns the profile of sessions that have the same model and options, summed over the sessions, the slowest op first.
+// Throws DataError if Session::profile() fails.
 std::vector<ProfiledOp> profile_of(std::span<const Session> sessions);
 
 std::string profile_text(const Plan& plan, const std::vector<ProfiledOp>& ops);
 nlohmann::ordered_json profile_json(const Plan& plan, const std::vector<ProfiledOp>& ops);
 
-// Prints either on standard error where the sessions were created with SessionOptions::profile.
+// Prints the profile on standard error, as JSON or text, if the sessions were created with SessionOptions::profile.
 void report_profile(std::span<const Session> sessions, bool json);
 inline void report_profile(const Session& session, bool json) { report_profile({&session, 1}, json); }
 

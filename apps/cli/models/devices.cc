@@ -22,7 +22,8 @@ int parse_device(const std::string& name) {
     const auto [stop, error] = std::from_chars(name.data() + prefix.size(), end, number);
     if (error != std::errc() || stop != end) number = -1;
   }
-  if (number < 0) throw UsageError("--device " + name + ": give cpu, cuda or cuda:N, N a device's number from 0 on");
+  if (number < 0)
+    throw UsageError("--device " + name + ": give cpu, cuda or cuda:N, where N is a device number from 0");
   return number;
 }
 

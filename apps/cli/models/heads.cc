@@ -13,14 +13,14 @@ int find_head(const Model& model, const std::string& name) {
   if (info.heads == 0) {
     throw DataError(
         info.vector_width > 0 ? "this model has no classification head; 'linformer encode "
-                                "--what hidden --vectors FILE.npy' saves its rows"
+                                "--what hidden --vectors FILE.npy' saves its hidden states"
         : info.has_embedding
             ? "this model has no classification head: it turns texts into vectors; use 'linformer embed'"
         : info.has_masked_lm
             ? "this model has no classification head; 'linformer encode --what mlm' saves the logits of its masked-LM "
               "head, and 'linformer fill-mask' shows them"
             : "this model has no classification head; 'linformer embed --pooling mean' gives a vector for each text, "
-              "and 'linformer encode --what hidden' the rows");
+              "and 'linformer encode --what hidden' saves the hidden states");
   }
   if (info.has_decoder) {
     throw DataError("this model's classification heads read its decoder, which only the library runs");
@@ -38,7 +38,7 @@ int find_head(const Model& model, const std::string& name) {
 }
 
 std::vector<int> find_heads(const Model& model, const std::string& names) {
-  // A name may itself have a comma in it.
+  // A name may contain a comma. If the whole of `names` is the name of a head, it is not split at its commas.
   const bool one = model.find_head(names) >= 0;
   std::vector<int> found;
   for (size_t start = 0; start <= names.size();) {
@@ -71,7 +71,7 @@ std::string other_command(const HeadInfo& head) {
   if (is_for(head, TokenHead::answers)) {
     return "answers questions; use 'linformer answer', or save its scores with " + saved;
   }
-  return "scores each token; save that with " + saved;
+  return "scores each token; save its scores with " + saved;
 }
 
 int find_token_head(const Model& model, const std::string& name, TokenHead use) {

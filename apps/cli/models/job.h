@@ -1,4 +1,4 @@
-// A record and the answer that a model gives to it. Commands derive their own kinds of jobs from it.
+// A record and the answer that a model gives to it. Commands derive their own types from this type.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ struct Job {
   bool truncated() const { return tokens < total_tokens; }
   std::string id_text() const { return id.is_string() ? id.get_ref<const std::string&>() : id.dump(); }
 
-  nlohmann::json id;         // the record's own id, or its number
-  OwnFields own;             // of the record, for its answer
-  std::string excerpt;       // of the text, safe to print
-  std::string error;         // not empty: there is no result, and why
-  int64_t tokens = 0;        // that the model read
-  int64_t total_tokens = 0;  // that the text has; more than `tokens` when it was cut
-  int64_t windows = 1;       // that the text was read in
+  nlohmann::json id;         // The record's own id, or its number.
+  OwnFields own;             // The fields of the record that its answer repeats.
+  std::string excerpt;       // The beginning of the text, safe to print on a terminal.
+  std::string error;         // If not empty, there is no result, and this says why.
+  int64_t tokens = 0;        // The number of tokens that the model read.
+  int64_t total_tokens = 0;  // The number of tokens of the whole text. It is more than `tokens` if the text was cut.
+  int64_t windows = 1;       // The number of windows in which the text was read.
 };
 
 }  // namespace linformer::cli

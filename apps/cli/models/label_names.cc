@@ -12,7 +12,8 @@
 namespace linformer::cli {
 namespace {
 
-// What is the same for all cases of a word. Words that are no UTF-8 stay as they are.
+// Returns the case-folded form of a word, which is the same for words that differ only in case. A word that is not
+// valid UTF-8 is returned unchanged.
 std::string folded(const std::string& word) {
   utf8proc_uint8_t* made = nullptr;
   const utf8proc_ssize_t length =
@@ -30,7 +31,8 @@ std::optional<size_t> index_in(std::string_view digits, size_t count) {
   return index;
 }
 
-// A whole number that is written as another kind, "1.0": as tables have it whose column had gaps.
+// Returns the whole number of a word such as "1.0", or nullopt if the word is not a whole number from 0. Programs often
+// write "1.0" for 1 in tables whose column had empty cells.
 std::optional<std::string> whole_number(const std::string& word) {
   constexpr double exact = 1 << 30;
   double value = 0;
@@ -63,9 +65,10 @@ std::optional<size_t> LabelNames::find(const std::string& word) const {
 }
 
 std::string LabelNames::unknown(const std::string& word) const {
-  std::string sentence = "label '" + excerpt(word, 60) + "' is not one of this model's: " + list_of_labels(names_);
-  const bool indices = names_.front() == "0";  // labels without names are their indices
-  return indices || size() == 1 ? sentence : sentence + "; or 0 to " + std::to_string(size() - 1);
+  std::string sentence =
+      "label '" + excerpt(word, 60) + "' is not one of this model's labels: " + list_of_labels(names_);
+  const bool indices = names_.front() == "0";  // Labels without names are their indices.
+  return indices || size() == 1 ? sentence : sentence + "; or an index from 0 to " + std::to_string(size() - 1);
 }
 
 std::optional<size_t> class_of(const std::vector<std::string>& labels, const std::string& name) {

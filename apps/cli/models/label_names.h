@@ -1,4 +1,4 @@
-// The labels of a head, and which of them a word in a record stands for.
+// The labels of a head, and the search for the label that a word in a record names.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +14,10 @@ class LabelNames {
  public:
   explicit LabelNames(std::vector<std::string> names);
 
-  // The class of that name, or else the only one whose name differs in case alone, or else what transformers calls
-  // LABEL_i, or else the index i. 1.0 is 1.
+  // Returns the class that `word` names, or nullopt. A name that equals the word is tried first, then the only name
+  // that differs from it in case alone, then "LABEL_i" (as in transformers), then an index. "1.0" names what "1" names.
   std::optional<size_t> find(const std::string& word) const;
-  // Returns the error message for a word that stands for no class. It lists the labels.
+  // Returns the error message for a word that names no class. The message lists the labels.
   std::string unknown(const std::string& word) const;
 
   const std::vector<std::string>& all() const { return names_; }
@@ -26,13 +26,16 @@ class LabelNames {
  private:
   static constexpr size_t several = static_cast<size_t>(-1);
   std::vector<std::string> names_;
-  std::unordered_map<std::string, size_t> by_name_, by_folded_name_;  // `several`: names that differ in case alone
+  // The value `several` in by_folded_name_ marks names that differ from each other in case alone.
+  std::unordered_map<std::string, size_t> by_name_, by_folded_name_;
 };
 
-// The class that `name` stands for: a label's name, or else an index. Names win.
+// Returns the index of the label that equals `name`. If no label does, `name` is read as an index. Returns nullopt if
+// it is not an index of a label.
 std::optional<size_t> class_of(const std::vector<std::string>& labels, const std::string& name);
 
-// The first names with commas between, and how many there are.
+// Returns the names separated by commas. Only the first ten are listed; if there are more, the number of all names
+// follows.
 std::string list_of_labels(const std::vector<std::string>& names);
 
 }  // namespace linformer::cli

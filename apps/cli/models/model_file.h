@@ -1,4 +1,4 @@
-// Model files as the commands load them, and what a command needs a model to have.
+// Loads model files for the commands, and checks that a model has what a command needs.
 #pragma once
 
 #include <memory>
@@ -9,16 +9,17 @@
 
 namespace linformer::cli {
 
-// Whether models are read whole instead of mapped, as --no-mmap says for all models that the command loads.
+// If true, models are read whole instead of mapped. The option --no-mmap sets it for all models that a command loads.
 extern bool read_whole_models;
 Access model_access();
-// Loads a model as model_access() says. If its file is mapped and another process truncates it, this process ends with
-// an error message (input_files/lost_file.h).
+// Loads a model with model_access(). Throws DataError if it can't be loaded. If its file is mapped and another process
+// truncates it, this process ends with an error message (input_files/lost_file.h).
 std::shared_ptr<const Model> load_model(const std::string& path);
-// The tokenizer inside `model`. Throws DataError when it has none, or when the model doesn't read text.
+// Returns the tokenizer inside `model`. Throws DataError if it has none, or if the model doesn't read text.
 Tokenizer load_tokenizer(const std::shared_ptr<const Model>& model, const std::string& path);
+// These functions throw DataError if the model lacks what they are named after: a tokenizer, tokens as its input,
+// vectors as its input, or a masked-LM head that this program can run.
 void require_tokenizer(const Model& model, const std::string& path);
-// Throw DataError when the model reads the other kind of input.
 void require_tokens(const Model& model, const std::string& path);
 void require_vectors(const Model& model, const std::string& path);
 void require_masked_lm(const Model& model, const std::string& path);

@@ -1,4 +1,4 @@
-// The user's own fields of a record, which its answer repeats.
+// The fields of a record in the user's input that its answer repeats.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@
 namespace linformer::cli {
 
 struct OwnFields {
-  std::shared_ptr<const std::vector<std::string>> names;  // null: none are kept
-  std::vector<std::string> values;                        // of each name; empty: the record is too bad to have any
-  bool json = false;  // values are JSON in one line, as the record has them; otherwise they are text
+  std::shared_ptr<const std::vector<std::string>> names;  // Null if no fields are kept.
+  std::vector<std::string> values;                        // One for each name; empty if the record couldn't be read.
+  bool json = false;  // True if values are JSON text in one line, unchanged; otherwise they are plain text.
 
   size_t bytes() const {
     size_t bytes = 0;

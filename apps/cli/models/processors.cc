@@ -15,7 +15,7 @@
 namespace linformer::cli {
 namespace {
 
-// The number that is the whole of `text`.
+// Returns `text` as a number, or nullopt if all of it is not one number.
 std::optional<int64_t> number_of(std::string_view text) {
   int64_t number = 0;
   const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -30,14 +30,15 @@ std::string first_line(const std::string& path) {
   return line;
 }
 
-// Processors of `quota` microseconds in each `period`. No quota ("max", -1) and what is no number give nothing.
+// Returns how many processors a quota of `quota` microseconds in each `period` amounts to. Returns nullopt if there is
+// no quota ("max" or -1) or a value is not a number.
 std::optional<double> share_of(std::string_view quota, std::string_view period) {
   const std::optional<int64_t> used = number_of(quota), of = number_of(period);
   if (!used || !of || *used <= 0 || *of <= 0) return std::nullopt;
   return static_cast<double>(*used) / static_cast<double>(*of);
 }
 
-// Version 2: "200000 100000" in cpu.max.
+// Reads the quota of a group of cgroups version 2. The file cpu.max has it as "QUOTA PERIOD", such as "200000 100000".
 std::optional<double> quota_v2(const std::string& folder) {
   const std::string line = first_line(folder + "/cpu.max");
   const size_t space = line.find(' ');
@@ -45,16 +46,17 @@ std::optional<double> quota_v2(const std::string& folder) {
   return share_of(std::string_view(line).substr(0, space), std::string_view(line).substr(space + 1));
 }
 
-// Version 1: a file for each number.
+// Reads the quota of a group of cgroups version 1, which has a file for each of the two numbers.
 std::optional<double> quota_v1(const std::string& folder) {
   return share_of(first_line(folder + "/cpu.cfs_quota_us"), first_line(folder + "/cpu.cfs_period_us"));
 }
 
-// The smallest quota of `group`, a path as in /proc/self/cgroup, and the groups above it. In a container the path may
-// be the host's, of which only the mount's root is there.
+// Returns the smallest quota of `group` and the groups above it. `group` is a path as in /proc/self/cgroup. In a
+// container it may be a path of the host that doesn't exist below `mount`; the quota in the root of `mount` then
+// counts.
 template <class Quota>
 std::optional<double> smallest(const std::string& mount, std::string group, Quota quota_of) {
-  if (group.find("..") != std::string::npos) group.clear();  // outside of the container's own groups
+  if (group.find("..") != std::string::npos) group.clear();  // The path leads out of the container's own groups.
   std::optional<double> least;
   for (;;) {
     while (group.ends_with('/')) group.pop_back();
@@ -74,7 +76,7 @@ bool has_controller(std::string_view list, std::string_view name) {
   return false;
 }
 
-// The quota of a line "4:cpu,cpuacct:/user" or, in version 2, "0::/user".
+// Returns the quota of the group in a line of /proc/self/cgroup: "4:cpu,cpuacct:/user" or, in version 2, "0::/user".
 std::optional<double> quota_of_line(const std::string& line, const std::string& groups) {
   const size_t first = line.find(':'), second = line.find(':', first + 1);
   if (first == std::string::npos || second == std::string::npos) return std::nullopt;

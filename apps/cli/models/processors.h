@@ -1,12 +1,13 @@
-// How many threads are worth starting.
+// The number of processors, which is the default number of threads.
 #pragma once
 
 #include <string>
 
 namespace linformer::cli {
 
-// Processors that this process may use: those of its affinity, or fewer where its control group or one above it has a
-// CPU quota (rounded up). At least 1. `root`: the folder with proc/self/cgroup and sys/fs/cgroup.
+// Returns the number of processors that this process may use, at least 1. It is the number in the affinity mask, or the
+// CPU quota of the process's control group or a group above it (rounded up) if that is smaller. `root` is the folder
+// with proc/self/cgroup and sys/fs/cgroup.
 int processors(const std::string& root = "/");
 
 }  // namespace linformer::cli

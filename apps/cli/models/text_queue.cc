@@ -9,11 +9,13 @@
 namespace linformer::cli {
 namespace {
 
-constexpr size_t most_bytes = size_t{8} << 20;  // of the texts that wait
-// A call is to take between these, so that answers come steadily and threads seldom wait for the last text.
+// A call starts at the latest when the waiting texts have this many bytes.
+constexpr size_t most_bytes = size_t{8} << 20;
+// The number of texts in a call is adapted until a call takes between these times. Answers then come steadily, and
+// threads seldom wait for the last text of a call.
 constexpr double short_seconds = 0.2, long_seconds = 1;
 
-// What a pair lacks in windows, and the flag that changes it.
+// Returns the error message for a pair of texts that doesn't fit into a window, with the flag that helps.
 std::string no_room_sentence(const BeyondLimit& beyond) {
   const char* const names[] = {"first", "second"};
   const bool none = beyond.limit == TextLimit::room;
@@ -78,9 +80,9 @@ void TextQueue::flush() {
     inputs_.push_back(input);
     jobs_.push_back(entry.job.get());
   }
-  // The library knows no exceptions: one of the sink's waits until the call is over.
+  // No exception may pass through the library. An exception of the sink is kept and thrown after the call.
   std::exception_ptr thrown;
-  size_t next = 0;  // entry whose turn at the sink it is
+  size_t next = 0;  // The index of the next entry for the sink.
   const auto pass_errors = [&] {
     for (; next < entries_.size() && !entries_[next].job->error.empty(); ++next) sink_(*entries_[next].job, {});
   };

@@ -1,4 +1,4 @@
-// What gives labels and numbers to texts: the heads of a model, or labels that the user names.
+// Scores texts with the classification heads of a model, or with labels that the user names.
 #pragma once
 
 #include <functional>
@@ -12,15 +12,16 @@
 namespace linformer::cli {
 
 struct TextScorer {
-  TextQueue::Compute compute;  // of each text [heads][logits, probabilities]
+  TextQueue::Compute compute;  // The values of each text are [heads][logits, probabilities].
   std::function<std::span<const Session>()> sessions;
-  int64_t max_tokens = 0;    // that a text is cut to
-  size_t texts_at_once = 1;  // as the library says it
+  int64_t max_tokens = 0;    // A text is cut to this many tokens.
+  size_t texts_at_once = 1;  // As in Classifier::texts_at_once().
 };
 
-// The heads that the options name.
+// Returns a scorer that runs the heads that the options name.
 TextScorer score_by_heads(const std::shared_ptr<const Model>& model, const ClassifierOptions& options);
-// One head whose classes are the labels of the options. Its logits are the probabilities too.
+// Returns a scorer with one head, whose classes are the labels of the options. In place of logits it returns the
+// probabilities again.
 TextScorer score_by_labels(const std::shared_ptr<const Model>& model, const ZeroShotOptions& options);
 
 }  // namespace linformer::cli

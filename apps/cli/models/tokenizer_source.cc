@@ -20,7 +20,8 @@ Tokenizer tokenizer_of_folder(const std::string& path) {
 }
 #else
 Tokenizer tokenizer_of_folder(const std::string& path) {
-  throw DataError(path + ": this program was built without the converter, which reads tokenizer folders; name a model");
+  throw DataError(path +
+                  ": this program was built without the converter, which reads tokenizer folders; name a model file");
 }
 #endif
 

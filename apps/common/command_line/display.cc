@@ -58,7 +58,8 @@ std::string byte_size(uint64_t bytes) {
 
 std::string fixed(double value, int places) {
   if (std::isnan(value)) return "-";
-  constexpr size_t longest = std::numeric_limits<double>::max_exponent10 + 3;  // a sign, the digits, the point
+  // The digits of the largest number, with room for a sign and the decimal point.
+  constexpr size_t longest = std::numeric_limits<double>::max_exponent10 + 3;
   std::string text(longest + static_cast<size_t>(places), '\0');
   const auto written = std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed, places);
   text.resize(static_cast<size_t>(written.ptr - text.data()));

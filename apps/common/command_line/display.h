@@ -1,4 +1,5 @@
-// Aligned tables and numbers for people to read. Text from outside passes through terminal/shown_text.h.
+// Formats aligned tables and numbers for people to read. Callers pass text from outside the program through
+// terminal/shown_text.h first.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +21,14 @@ using terminal::json_text;
 using terminal::shows_colors;
 using terminal::uncut;
 
-// `text` filled with spaces to `width` columns, at the right or, for numbers, at the left.
+// Returns `text` padded with spaces to `width` columns. The spaces follow the text, or precede it if it is a `number`.
 std::string padded(std::string_view text, int width, bool number = false);
 
-// Rows of cells, aligned by their widest; a column of `numbers` is aligned to the right.
+// A table of text. Each column is as wide as its widest cell and aligned to the left, or to the right if `numbers` is
+// true for it.
 class Table {
  public:
-  // `columns` may be empty strings: then no header line is printed.
+  // `columns` are the headings. If all of them are empty strings, no header line is printed.
   Table(std::vector<std::string> columns, std::vector<bool> numbers);
   void add(std::vector<std::string> cells);
   std::string text(int indent = 0) const;
@@ -36,19 +38,19 @@ class Table {
   std::vector<bool> numbers_;
 };
 
-// A name of the library's in words: "mean over max tokens".
+// Returns `name` with spaces in place of underscores, such as "mean over max tokens".
 std::string words_of(std::string name);
-// 12,345,678
+// Returns the number with a comma after each group of three digits, such as "12,345,678".
 std::string grouped(uint64_t value);
-// 1.5 MiB; whole bytes below 1 KiB
+// Returns a size such as "1.5 MiB". Sizes below 1 KiB are shown in whole bytes.
 std::string byte_size(uint64_t bytes);
-// Decimal places always shown; "-" for a number that isn't defined.
+// Returns `value` with exactly `places` decimal places, or "-" if it is NaN.
 std::string fixed(double value, int places);
-// So many digits at most, none of them a zero at the end; "-" for a number that isn't defined.
+// Returns `value` with at most `digits` significant digits and without trailing zeros, or "-" if it is NaN.
 std::string significant(double value, int digits);
-// The shortest decimal that reads back as the same float; "-" for a number that isn't defined.
+// Returns the shortest decimal that parses to the same float, or "-" if `value` is NaN.
 std::string shortest_text(float value);
-// The same as a double, for JSON.
+// Returns the double that is nearest to the text of shortest_text(value). JSON then shows the same digits.
 double shortest(float value);
 
 }  // namespace linformer::cli

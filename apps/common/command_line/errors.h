@@ -1,4 +1,4 @@
-// Exceptions that end a command. run_program() prints the sentence and returns the exit code.
+// Exceptions that end a command. run_program() catches them, prints the sentence and returns the exit code.
 #pragma once
 
 #include <stdexcept>
@@ -9,8 +9,8 @@
 namespace linformer::cli {
 
 inline constexpr int exit_ok = 0;
-inline constexpr int exit_data = 1;   // a model, an input or the machine failed; also: some records were bad
-inline constexpr int exit_usage = 2;  // the command line itself is wrong
+inline constexpr int exit_data = 1;   // A model, an input or a system call failed, or some records were bad.
+inline constexpr int exit_usage = 2;  // The command line is wrong.
 
 class CommandError : public std::runtime_error {
  public:

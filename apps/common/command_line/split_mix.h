@@ -1,4 +1,4 @@
-// SplitMix64's step: numbers that look random, which anybody can compute again.
+// One step of the generator SplitMix64, for pseudo-random numbers that are the same on every machine.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@
 namespace linformer::files {
 namespace {
 
-// An ending of file names, and the format that it stands for.
+// An ending of file names, and the format that it stands for, in words for the error message.
 struct Ending {
   std::string_view ending;
   const char* says;
@@ -43,10 +43,10 @@ constexpr Ending endings[] = {{".lnfr", "a model file"},
                               {".pdf", "a PDF document"},
                               {".html", "a page in HTML"},
                               {".htm", "a page in HTML"},
-                              {".gz", "what gzip compressed"},
-                              {".xz", "what xz compressed"},
-                              {".zst", "what zstd compressed"},
-                              {".bz2", "what bzip2 compressed"},
+                              {".gz", "data compressed by gzip"},
+                              {".xz", "data compressed by xz"},
+                              {".zst", "data compressed by zstd"},
+                              {".bz2", "data compressed by bzip2"},
                               {".zip", "a zip archive"},
                               {".tar", "a tar archive"}};
 
@@ -54,7 +54,7 @@ struct Format {
   FileFormat format;
   const char* what;
   std::string_view usual;
-  std::string_view also[3] = {};  // further endings that don't contradict it
+  std::string_view also[3] = {};  // Further endings that are accepted for this format.
 };
 constexpr Format formats[] = {{FileFormat::model, "a model file", ".lnfr"},
                               {FileFormat::safetensors, "safetensors", ".safetensors"},
@@ -70,7 +70,7 @@ bool is_file(const std::string& path) {
   try {
     return output_target(path).kind == OutputTarget::Kind::file;
   } catch (const WriteError&) {
-    return false;  // opening the output reports this error
+    return false;  // The caller will get the same error when it opens the output.
   }
 }
 

@@ -7,7 +7,7 @@
 namespace linformer::files {
 
 std::string hub_name_advice(const std::string& path) {
-  constexpr size_t longest = 96 * 2;  // an owner and a name, 96 characters each
+  constexpr size_t longest = 96 * 2;  // An owner and a name have at most 96 characters each.
   std::error_code error;
   if (path.empty() || path.size() > longest || std::filesystem::exists(path, error)) return "";
   const auto allowed = [](unsigned char c) {
@@ -18,8 +18,8 @@ std::string hub_name_advice(const std::string& path) {
   const size_t slash = path.find('/');
   const std::string name = slash == path.npos ? path : path.substr(slash + 1);
   if (name.empty() || name.find('/') != name.npos) return "";
-  // A name without an owner has hyphens and no dot, as in bert-base-uncased. A path in a folder that exists, or with
-  // the ending of a model's file, was meant as a path.
+  // A name without an owner is recognised only if it has a hyphen and no dot, as bert-base-uncased has. If the part
+  // before the slash is an existing folder, or the name ends like a model file, then the user meant a path.
   if (slash == path.npos ? path.find('-') == path.npos || path.find('.') != path.npos
                          : std::filesystem::exists(path.substr(0, slash), error)) {
     return "";

@@ -10,7 +10,7 @@
 namespace linformer::files {
 namespace {
 
-constexpr size_t uncounted = ~size_t{0};  // the program answers no records
+constexpr size_t uncounted = ~size_t{0};  // The value of both counts until the program counts its first records.
 size_t counted = uncounted;
 std::atomic<size_t> answered{uncounted};
 static_assert(std::atomic<size_t>::is_always_lock_free, "a signal handler may not wait for a lock");
@@ -24,7 +24,7 @@ void answers_written() { answered.store(counted, std::memory_order_relaxed); }
 void report_interruption(bool unfinished) {
   size_t count = answered.load(std::memory_order_relaxed);
   if (count == uncounted) return;
-  // Only what a signal handler may call: no formatting of the C library's.
+  // A signal handler may not call the C library's formatting functions, so the sentence is put together by hand.
   char text[256];
   size_t length = 0;
   const auto add = [&](const char* part) {
@@ -32,7 +32,7 @@ void report_interruption(bool unfinished) {
     std::memcpy(text + length, part, bytes);
     length += bytes;
   };
-  if (system::is_terminal(system::standard_error)) add("\r\033[K");  // over the progress
+  if (system::is_terminal(system::standard_error)) add("\r\033[K");  // Erases the progress line.
   add("linformer: interrupted after ");
   const bool one = count == 1;
   char digits[20];

@@ -1,21 +1,21 @@
-// What a signal that ends the program says about the work that was done until then.
+// Counts the records that a program has answered, so that a signal handler can report the number.
 #pragma once
 
 #include <cstddef>
 
 namespace linformer::files {
 
-// Counts `records` more that have their answer. The answer may still wait in a buffer of the output, so the handlers of
-// signals.h know nothing of it before answers_written() is called.
+// Adds `records` to the number of answered records. Their answers may still be in a buffer of the output, so the signal
+// handlers (signals.h) report them only after answers_written() has been called.
 void count_answers(size_t records);
 
-// Says that the answers of all counted records were written. Where some were counted, even 0, the handlers say how many
-// there are when SIGINT or SIGTERM ends the program. A signal that comes between the write and this call finds the
-// count from before the write.
+// Records that the answers of all counted records have been written. If the program has called count_answers(), even
+// with 0, the handlers report this count when SIGINT or SIGTERM ends the program. A signal between the write and this
+// call reports the count from before the write.
 void answers_written();
 
-// Writes that sentence to standard error. `unfinished`: a file of the program's output was not finished, and is gone.
-// Safe in a signal handler.
+// Writes a sentence with the number of answered records to standard error, or nothing if the program counts no records.
+// `unfinished` says that an output file was incomplete and has been removed. Safe to call in a signal handler.
 void report_interruption(bool unfinished);
 
 }  // namespace linformer::files

@@ -9,7 +9,8 @@
 namespace linformer::files {
 namespace {
 
-// Devices, pipes and folders are not replaced, so that one may be both.
+// Returns the facts of a regular file, or empty facts for anything else. Writing to a device, a pipe or a folder
+// doesn't replace it, so it may be both an input and an output.
 system::FileFacts facts_of_file(const std::string& path, int standard) {
   if (path.empty()) return {};
   const system::FileFacts facts = path == "-" ? system::facts_of(standard) : system::facts_of(path);

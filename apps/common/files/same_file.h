@@ -6,12 +6,13 @@
 
 namespace linformer::files {
 
-// The first of `inputs` that is the same regular file as `output`, whatever their names are: links and /dev/fd/N are
-// followed. "-" is standard output, and among the inputs standard input; "" and what doesn't exist are no files. Null
-// where there is none. Never throws.
+// Returns the first of `inputs` that is the same regular file as `output`, or null if none is. Different names of one
+// file are recognised, because links and /dev/fd/N are followed. `output` "-" is standard output, and an input "-" is
+// standard input. Empty names and names of files that don't exist match nothing. Never throws.
 const std::string* same_file(const std::string& output, std::span<const std::string> inputs);
 
-// True where both name one regular file, whether it exists yet or not. "" and "-" name none. Never throws.
+// Returns whether both names are the same regular file, even if it doesn't exist yet. Returns false if one of them is
+// "" or "-". Never throws.
 bool same_output(const std::string& one, const std::string& other);
 
 }  // namespace linformer::files

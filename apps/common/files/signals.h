@@ -4,8 +4,9 @@
 namespace linformer::files {
 
 // Installs handlers of SIGINT, SIGTERM, SIGHUP, SIGQUIT and SIGXCPU that remove the temporary files of outputs
-// (temporary_names.h) before the signal takes its usual course. A signal that is ignored or handled already stays so.
-// Call it once, when the program starts. On Windows the same happens before a console's Ctrl+C, Ctrl+Break and closing.
+// (temporary_names.h) before the signal has its default effect. A signal that is already ignored or handled is left as
+// it is. Call this function once, when the program starts. On Windows it handles Ctrl+C, Ctrl+Break and the closing of
+// the console in the same way.
 void remove_temporary_files_at_signals();
 
 }  // namespace linformer::files

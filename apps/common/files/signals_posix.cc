@@ -10,7 +10,7 @@ namespace {
 void remove_all(int number) {
   const bool unfinished = remove_temporary_files();
   if (number == SIGINT || number == SIGTERM) report_interruption(unfinished);
-  // The signal's usual course, once this handler is left.
+  // The signal is blocked while this handler runs, so its default effect follows when the handler returns.
   ::signal(number, SIG_DFL);
   ::raise(number);
 }

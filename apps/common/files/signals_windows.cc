@@ -7,11 +7,12 @@
 namespace linformer::files {
 namespace {
 
-// Ctrl+C, Ctrl+Break, a console that is closed, and the end of the session. Windows calls it in a thread of its own.
+// Handles Ctrl+C, Ctrl+Break, the closing of the console and the end of the user's session. Windows calls it in a
+// separate thread.
 BOOL WINAPI remove_all(DWORD event) {
   const bool unfinished = remove_temporary_files();
   if (event == CTRL_C_EVENT || event == CTRL_BREAK_EVENT) report_interruption(unfinished);
-  return FALSE;  // the usual course: the process ends
+  return FALSE;  // Windows then calls the default handler, which ends the process.
 }
 
 }  // namespace

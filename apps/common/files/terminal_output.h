@@ -1,12 +1,11 @@
-// Recognises outputs whose bytes would be shown by a terminal.
+// Recognises outputs that are a terminal, so that programs can refuse to write binary data to them.
 #pragma once
 
 #include <string>
 
 namespace linformer::files {
 
-// Whether the bytes of the output `path` would go to standard output and that is a terminal: no place for the bytes of
-// an array. Never throws.
+// Returns whether `path` is standard output and standard output is a terminal. Never throws.
 bool is_terminal(const std::string& path);
 
 }  // namespace linformer::files

@@ -17,7 +17,8 @@ std::string pattern(const Option& option) {
   return out;
 }
 
-// The `case` of the word before the one that is completed, then the list of options.
+// Returns a `case` statement that completes the value of the option in front of the current word, and the assignment of
+// all options to the shell variable `options`.
 std::string options_of(const Command& command, const std::string& indent) {
   std::string paths, others, all, choices;
   for (const Option& option : command.options) {
@@ -70,7 +71,7 @@ std::string bash_completion(const Command& program) {
     for (const Command& command : program.commands) {
       out += "    " + last_word(command.name) + ")\n";
       if (command.options.empty()) {
-        // A program of its own, whose completions lie beside these.
+        // A command without options is a separate program. Its completions are in a file next to this one.
         std::string other = "_" + hyphenated(command.name);
         std::replace(other.begin(), other.end(), '-', '_');
         out += "      declare -F " + other + " >/dev/null || . \"${BASH_SOURCE[0]%/*}/" + hyphenated(command.name) +

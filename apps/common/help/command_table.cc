@@ -8,7 +8,7 @@
 namespace linformer::help {
 namespace {
 
-// Carries a command's texts, and shows its help from the same table as all other forms.
+// A formatter for CLI11 that holds a command's texts and writes its help from the same table as all other formats.
 class Formatter : public CLI::FormatterBase {
  public:
   explicit Formatter(std::function<Texts()> texts) : texts_(std::move(texts)) {}
@@ -24,7 +24,8 @@ class Formatter : public CLI::FormatterBase {
   std::function<Texts()> texts_;
 };
 
-// CLI11 writes choices as "TYPE:{a,b}"; of other checks, such as "N:INT in [1 - 9]", only the name is shown.
+// Sets the value's name and its choices from the type name of CLI11. CLI11 writes choices as "TYPE:{a,b}". Other checks
+// follow the name too, as in "N:INT in [1 - 9]", and are not shown.
 void read_type(const std::string& type, Option* option) {
   const size_t colon = type.find(':');
   option->value = type.substr(0, colon);
@@ -78,7 +79,7 @@ void set_help(CLI::App* app, std::function<Texts()> texts) {
     version->description("The version")->group(group);
   const auto print = [app](const std::string& format) { throw FormattedHelp{formatted(*app, format)}; };
   app->add_option_function<std::string>("--help-format", print,
-                                        "The same as a man page, or completions of all commands for bash, zsh or fish")
+                                        "This help as a man page, or completions of all commands for bash, zsh or fish")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"man", "bash", "zsh", "fish"}))
       ->trigger_on_parse()
@@ -93,7 +94,7 @@ Command command_of(const CLI::App& app, const std::string& name) {
     command.texts = formatter->texts();
   }
   for (const CLI::Option* given : app.get_options()) {
-    if (given->get_group().empty()) continue;  // for the program's own use
+    if (given->get_group().empty()) continue;  // Options without a group are internal.
     Option option = option_of(*given);
     (given->get_positional() && !given->nonpositional() ? command.positionals : command.options)
         .push_back(std::move(option));

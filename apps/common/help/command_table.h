@@ -1,5 +1,5 @@
-// What a program's command line takes, as plain data: read from the CLI11 tables that parse it, and written as --help,
-// as man pages and as completions.
+// Describes a program's command line as plain data. The data is copied from the CLI11 tables that parse the command
+// line, and is written as --help, as man pages and as completions.
 #pragma once
 
 #include <functional>
@@ -13,16 +13,16 @@ class App;
 
 namespace linformer::help {
 
-// What the CLI11 tables don't have.
+// Help of a command that is not in the CLI11 tables.
 struct Texts {
-  std::vector<std::string> most_used;  // options that --help shows, such as "--input"
-  std::vector<std::string> examples;   // command lines; --help shows the first two
-  std::vector<std::string> notes;      // paragraphs for --help-all and the man page
+  std::vector<std::string> most_used;  // The options that --help shows, such as "--input".
+  std::vector<std::string> examples;   // Command lines. --help shows the first two.
+  std::vector<std::string> notes;      // Paragraphs for --help-all and the man page.
 };
 
 struct Option {
-  std::vector<std::string> names;  // "-i", "--input"; of a positional argument its only name, such as "MODEL"
-  std::string value;               // "FILE"; empty for a flag or a positional argument
+  std::vector<std::string> names;  // Such as "-i" and "--input". A positional argument has one name, such as "MODEL".
+  std::string value;  // The name of the value, such as "FILE". Empty for a flag and for a positional argument.
   std::vector<std::string> choices;
   std::string default_value, text, group;
   bool required = false, repeated = false;
@@ -35,14 +35,14 @@ struct Command {
   std::vector<Command> commands;
 };
 
-// Gives a command or a program --help, --help-all and --help-format. `texts` is called when one of them is shown.
-// Commands that are added to a program afterwards need a call of their own.
+// Adds --help, --help-all and --help-format to a command or a program. `texts` is called when one of these options is
+// used. A command that is added to a program later needs its own call.
 void set_help(CLI::App* app, std::function<Texts()> texts);
 
-// Returns what `app` takes; `name` is how it is called, such as "linformer classify".
+// Returns the options, arguments and subcommands of `app`. `name` is the full name, such as "linformer classify".
 Command command_of(const CLI::App& app, const std::string& name);
 
-// Thrown while a command line with --help-format is parsed: what is to be printed.
+// Thrown while a command line with --help-format is parsed. The catcher prints `text` and ends the program.
 struct FormattedHelp {
   std::string text;
 };

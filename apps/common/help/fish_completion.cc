@@ -51,7 +51,7 @@ std::string fish_completion(const Command& program) {
     const std::string condition = "__fish_seen_subcommand_from " + last_word(command.name);
     for (const Option& option : command.options) out += option_line(program.name, condition, option);
     if (!command.options.empty()) continue;
-    // A program of its own: fish is asked what would complete its command line.
+    // A command without options is a separate program. fish completes it as it completes that program's command line.
     out += "complete -c " + program.name + " -n " + fish_quoted(condition) + " -a " +
            fish_quoted("(complete -C \"" + hyphenated(command.name) + " \"(commandline -ct))") + "\n";
   }

@@ -1,4 +1,4 @@
-// The forms of a program's help. None of them holds anything that `Command` doesn't say.
+// Writes the help of a program in several formats. All text comes from `Command`.
 #pragma once
 
 #include <string>
@@ -8,35 +8,35 @@
 
 namespace linformer::help {
 
-// Arguments, the options that are used most and two examples, on one screen (24 lines of 100 columns); of a program
-// with commands, these.
+// Returns help for one screen (24 lines of 100 columns): the arguments, the most used options and two examples. For a
+// program with commands, the help lists the commands too.
 std::string short_help(const Command& command);
-// Everything.
+// Returns help with all options, notes and examples.
 std::string full_help(const Command& command);
-// In troff, for `man`. `version`: of the program, such as "linformer 0.1.0".
+// Returns a man page in troff. `version` is the program's name and version, such as "linformer 0.1.0".
 std::string man_page(const Command& command, const std::string& version);
-// Scripts for the shells, for a program with all its commands.
+// These functions return completion scripts for a program and all its commands.
 std::string bash_completion(const Command& program);
 std::string zsh_completion(const Command& program);
 std::string fish_completion(const Command& program);
 
-// The parts that several forms share.
+// The functions below are shared by several formats.
 
-// Lines of at most `columns`, broken between words.
+// Returns `text` broken between words into lines of at most `columns` characters.
 std::vector<std::string> wrapped(const std::string& text, size_t columns);
-// The name without what is before the last space: "classify" of "linformer classify".
+// Returns the part of a name after its last space, such as "classify" for "linformer classify".
 std::string last_word(const std::string& name);
-// The name with hyphens, as that of a man page or of a shell's function: "linformer-classify".
+// Returns the name with hyphens in place of spaces, for man pages and shell functions, such as "linformer-classify".
 std::string hyphenated(std::string name);
-// The text up to its first semicolon outside parentheses; behind it stand defaults and details.
+// Returns the part of `text` before its first semicolon outside parentheses. Defaults and details follow the semicolon.
 std::string first_part(const std::string& text);
-// The same, short enough for a line in a shell's list.
+// Returns first_part(text), cut to 80 columns for a line in a shell's list.
 std::string summary(const std::string& text);
-// The groups of the options, in the order of their first option.
+// Returns the groups of the options, in the order in which they first occur. "Help" is the last.
 std::vector<std::string> groups_of(const Command& command);
-// What may stand for a value or an argument: a path, or something that no shell can guess.
+// Returns whether the value or argument named `value`, such as "FILE", is a path that a shell can complete.
 bool is_path(const std::string& value);
-// "MODEL [TEXT...]"
+// Returns the positional arguments for a usage line, such as "MODEL [TEXT...]".
 std::string arguments_of(const Command& command);
 
 }  // namespace linformer::help

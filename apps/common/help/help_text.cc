@@ -15,7 +15,8 @@ std::string joined(const std::vector<std::string>& parts, const char* between) {
   return text;
 }
 
-// "  -i,--input FILE             File of texts", its text broken into lines.
+// Returns an entry with `name`, such as "-i,--input FILE", in the first column and `text`, broken into lines, in the
+// second one.
 std::string row(const std::string& name, const std::string& text) {
   std::string out = "  " + name;
   if (out.size() + 2 > first_column) {
@@ -117,7 +118,7 @@ std::vector<std::string> groups_of(const Command& command) {
   for (const Option& option : command.options) {
     if (std::find(groups.begin(), groups.end(), option.group) == groups.end()) groups.push_back(option.group);
   }
-  // Help stands at the end, although each command gets it first.
+  // The group "Help" is moved to the end, because each command adds it first.
   const auto help = std::find(groups.begin(), groups.end(), "Help");
   if (help != groups.end()) std::rotate(help, help + 1, groups.end());
   return groups;
@@ -140,7 +141,7 @@ std::string arguments_of(const Command& command) {
 
 std::string short_help(const Command& command) {
   std::string out = start(command);
-  // A program's list of commands fills the screen, which leaves no room for blank lines.
+  // A program's list of commands fills the screen, so the notes are printed without blank lines between them.
   if (!command.commands.empty()) {
     for (const std::string& note : command.texts.notes) {
       for (const std::string& line : wrapped(note, screen_columns)) out += line + "\n";

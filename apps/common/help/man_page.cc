@@ -6,7 +6,8 @@
 namespace linformer::help {
 namespace {
 
-// Text as troff shows it unchanged: hyphens that can be copied, quotes that stay straight, no requests.
+// Escapes `text` so that troff prints it unchanged: hyphens stay ASCII, quotes stay straight, and no line starts a
+// troff request.
 std::string escaped(const std::string& text) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -45,7 +46,7 @@ std::string escaped(const std::string& text) {
 std::string bold(const std::string& text) { return "\\fB" + escaped(text) + "\\fR"; }
 std::string italic(const std::string& text) { return "\\fI" + escaped(text) + "\\fR"; }
 
-// Lines that troff fills again; they are short for people who read the source.
+// Returns `text` in short lines, for people who read the source of the page. troff joins and breaks the lines again.
 std::string paragraph(const std::string& text) {
   std::string out;
   for (const std::string& line : wrapped(text, 76)) out += escaped(line) + "\n";
@@ -58,7 +59,7 @@ std::string option_entry(const Option& option) {
   if (!option.value.empty()) head += " " + italic(option.value);
   std::string out = ".TP\n" + head + "\n" + (option.text.empty() ? "\\&\n" : paragraph(option.text));
   if (!option.default_value.empty()) out += "Default: " + bold(option.default_value) + ".\n";
-  // A text that lists the choices says more about them than the list does.
+  // If the option's text names all choices, the list of choices is omitted.
   const bool said = std::all_of(option.choices.begin(), option.choices.end(), [&](const std::string& choice) {
     return option.text.find(choice) != std::string::npos || choice == "auto" || choice == "automatic";
   });
@@ -79,7 +80,7 @@ std::string man_page(const Command& command, const std::string& version) {
   const std::string name = hyphenated(command.name);
   std::string text = command.text;
   if (!text.empty() && text.back() == '.') text.pop_back();
-  // No date: the same sources make the same page on every day.
+  // The page has no date, so that builds are reproducible.
   std::string out = ".\\\" Written by '" + command.name + " --help-format man'.\n.TH " + upper(escaped(name)) +
                     " 1 \"\" \"" + escaped(version) + "\" \"User Commands\"\n.SH NAME\n" + escaped(name) + " \\- " +
                     escaped(text) + "\n.SH SYNOPSIS\n" + bold(command.name);
@@ -100,7 +101,7 @@ std::string man_page(const Command& command, const std::string& version) {
   }
   out += ".SH OPTIONS\n";
   for (const std::string& group : groups_of(command)) {
-    if (group != "Options") out += ".SS " + escaped(group) + "\n";  // CLI11's name for the others
+    if (group != "Options") out += ".SS " + escaped(group) + "\n";  // "Options" is CLI11's default group.
     for (const Option& option : command.options) {
       if (option.group == group) out += option_entry(option);
     }

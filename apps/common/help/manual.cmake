@@ -1,5 +1,5 @@
-# linformer_manual(TARGET PROGRAM COMMAND...) writes the man pages and completions of a program with the program itself,
-# and installs them. The target linformer_manual makes those of all programs.
+# linformer_manual(TARGET PROGRAM COMMAND...) runs the program TARGET to write its man pages and completions, and
+# installs them. The build target linformer_manual writes the pages of all programs.
 function(linformer_manual target program)
   if(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
     return()
@@ -7,7 +7,8 @@ function(linformer_manual target program)
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/manual)
   file(MAKE_DIRECTORY ${folder}/bash ${folder}/zsh ${folder}/fish ${folder}/man)
   set(files "")
-  # A name in a list is a target's, so that CMake runs it with the emulator where there is one.
+  # COMMAND gets the name of the target and not a path, so that CMake runs the program with the emulator of a cross
+  # build.
   macro(linformer_write output)
     add_custom_command(OUTPUT ${folder}/${output} COMMAND ${target} ${ARGN} > ${folder}/${output}
       DEPENDS ${target} VERBATIM)

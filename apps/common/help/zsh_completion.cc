@@ -3,7 +3,7 @@
 namespace linformer::help {
 namespace {
 
-// Within single quotes and within the brackets and colons of _arguments.
+// Escapes `text` for single quotes and for the brackets and colons of zsh's _arguments.
 std::string zsh_quoted(const std::string& text) {
   std::string out;
   for (const char c : text) {
@@ -28,7 +28,8 @@ std::string value_of(const Option& option) {
   return out + (is_path(option.value) ? "_files" : " ");
 }
 
-// A specification for each name: "'(-i --input)'{-i,--input}'[text]:FILE:_files'".
+// Returns the specifications of all options and arguments for zsh's _arguments. An example is '(-i
+// --input)'{-i,--input}'[text]:FILE:_files' on one line.
 std::string arguments_of_zsh(const Command& command, const std::string& indent) {
   std::string out;
   for (const Option& option : command.options) {
@@ -70,7 +71,7 @@ std::string zsh_completion(const Command& program) {
          "      help) ((CURRENT == 2)) && _describe command commands ;;\n";
   for (const Command& command : program.commands) {
     out += "      " + last_word(command.name) + ") ";
-    out += command.options.empty() ? "_" + hyphenated(command.name)  // a program of its own
+    out += command.options.empty() ? "_" + hyphenated(command.name)  // A separate program.
                                    : "_arguments" + arguments_of_zsh(command, "        ");
     out += " ;;\n";
   }

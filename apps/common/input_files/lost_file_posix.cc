@@ -13,8 +13,8 @@ namespace linformer::files {
 
 // An entry of a list that the signal handler may read at any time in any thread, so entries are reused and never freed.
 struct LostFile::Mapping {
-  std::atomic<uintptr_t> begin = 0, end = 0;  // end = 0: unused
-  FinalMessage message;                       // changes only while the entry is unused
+  std::atomic<uintptr_t> begin = 0, end = 0;  // An unused entry has end = 0.
+  FinalMessage message;                       // Changes only while the entry is unused.
   Mapping* next = nullptr;
 };
 
@@ -29,7 +29,7 @@ FinalMessage (*format_message)(const std::string& sentence) = line_on_standard_e
 struct Mappings {
   static std::atomic<LostFile::Mapping*> first;
   static std::mutex changes;
-  static struct sigaction before;  // how SIGBUS was handled before
+  static struct sigaction before;  // The action for SIGBUS before the handler was installed.
 
   static void write_all(int descriptor, const std::string& text) {
     for (size_t done = 0; done < text.size();) {
@@ -42,18 +42,19 @@ struct Mappings {
   // The handler of SIGBUS. It calls only functions that POSIX allows in signal handlers.
   static void handle(int number, siginfo_t* info, void*) {
     const auto place = reinterpret_cast<uintptr_t>(info->si_addr);
-    // Only with BUS_ADRERR is si_addr the address of a lost page; a signal that another process sent has none.
+    // si_addr is the address of a lost page only if si_code is BUS_ADRERR. A signal from another process has no
+    // address.
     const LostFile::Mapping* lost = info->si_code == BUS_ADRERR ? first.load() : nullptr;
     while (lost != nullptr && (place < lost->begin.load() || place >= lost->end.load())) lost = lost->next;
     if (lost == nullptr) {
-      // An instruction that faulted is repeated when this handler returns and then meets the earlier handling of
-      // SIGBUS. A signal that was sent must be raised again.
+      // Restores the earlier action. If an instruction faulted, it is repeated after this handler returns and raises
+      // SIGBUS again. A signal that a process sent is not repeated by itself, so it is raised again here.
       ::sigaction(number, &before, nullptr);
       if (info->si_code <= 0) ::raise(number);
       return;
     }
     static std::atomic<bool> ending = false;
-    while (ending.exchange(true)) ::pause();  // another thread is ending the process
+    while (ending.exchange(true)) ::pause();  // Another thread is already ending the process.
     remove_temporary_files();
     write_all(STDOUT_FILENO, lost->message.output);
     write_all(STDERR_FILENO, lost->message.error);
@@ -73,7 +74,7 @@ LostFile::LostFile(std::span<const std::byte> bytes, const std::string& path) {
     struct sigaction action {};
     action.sa_sigaction = Mappings::handle;
     action.sa_flags = SA_SIGINFO;
-    sigfillset(&action.sa_mask);  // a macro on macOS
+    sigfillset(&action.sa_mask);  // Written without "::" because it is a macro on macOS.
     return ::sigaction(SIGBUS, &action, &Mappings::before) == 0;
   }();
   static_cast<void>(handled);

@@ -1,4 +1,4 @@
-// Windows refuses to truncate a file while it is mapped, so no page of it is lost.
+// Windows refuses to truncate a file while it is mapped, so its pages can't be lost and no handler is needed.
 #include "input_files/lost_file.h"
 
 namespace linformer::files {

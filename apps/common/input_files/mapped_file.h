@@ -1,4 +1,4 @@
-// A whole file as memory, for programs that read no more of it than they need.
+// Maps a whole file into memory, for programs that read only parts of it.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace linformer::files {
 
-// A regular file's bytes, read-only; none where it can't be opened or mapped, or is none. If another process truncates
-// it, this process ends with an error message (lost_file.h).
+// A read-only mapping of a regular file. It has no bytes if the file can't be opened or mapped, or isn't a regular
+// file. If another process truncates the file, this process ends with an error message (lost_file.h).
 class MappedFile {
  public:
   explicit MappedFile(const std::string& path);
@@ -20,7 +20,8 @@ class MappedFile {
   ~MappedFile();
 
   std::span<const std::byte> bytes() const { return bytes_; }
-  // Why the system doesn't map a file that it opens and that has bytes; empty otherwise.
+  // Returns the system's reason if a regular file that isn't empty was opened but could not be mapped. Otherwise
+  // returns an empty string.
   const std::string& refusal() const { return refusal_; }
 
  private:

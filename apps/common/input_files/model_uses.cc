@@ -19,7 +19,7 @@ void add_head(const HeadInfo& head, int index, Uses* uses) {
   const std::string number = std::to_string(index);
   if (head.each_token) return add("encode", "\"a text\" --what logits:" + number + " -o scores.npy", uses);
   const std::string chosen = index > 0 ? " --head " + number : "";
-  // One score is mostly how well two texts go together.
+  // A head with one score usually rates how well two texts match, so the examples give it a pair of texts.
   const bool score = head.kind == HeadKind::score, pair = head.compares_two || score;
   if ((score && head.classes == 1) || (head.compares_two && head.classes <= 2)) {
     add("rerank", R"(--query "Who won?" "Ann won." "It rained.")" + chosen, uses);

@@ -1,4 +1,4 @@
-// What a model file is for: the commands of the program `linformer` that answer with it.
+// Lists the commands of the program `linformer` that can run a model, with an example of each.
 #pragma once
 
 #include <string>
@@ -9,14 +9,15 @@
 namespace linformer::files {
 
 struct ModelUse {
-  std::string command;    // such as "tag"
-  std::string arguments;  // an example of what stands behind the model, short so that a line has room for a path
+  std::string command;    // The name of the command, such as "tag".
+  std::string arguments;  // Example arguments that follow the model. They are short, so that the line can hold a path.
 };
 
-// The commands for `model`, those of its heads first; empty where only the library runs it.
+// Returns the commands that can run `model`, with the commands for its heads first. The result is empty if only the
+// library can run it.
 std::vector<ModelUse> uses_of(const Model& model);
 
-// The line to type for a model in the file `path`, which is quoted where the shell would read it otherwise.
+// Returns the command line that runs `use` with the model file `path`. The path is quoted if the shell needs it.
 std::string command_line(const ModelUse& use, const std::string& path);
 
 }  // namespace linformer::files

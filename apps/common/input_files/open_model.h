@@ -1,4 +1,4 @@
-// Loads a model for a program.
+// Loads a model file for a program, and guards its mapping.
 #pragma once
 
 #include <memory>

@@ -13,7 +13,7 @@ namespace {
 
 HANDLE handle_of(int descriptor) { return reinterpret_cast<HANDLE>(::_get_osfhandle(descriptor)); }
 
-// FILE_FLAG_BACKUP_SEMANTICS: folders are opened too.
+// Opens a file or a folder. Windows opens folders only with FILE_FLAG_BACKUP_SEMANTICS.
 HANDLE opened(const std::string& path, DWORD access) {
   return ::CreateFileW(files::wide(path).c_str(), access, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
                        nullptr, OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, nullptr);
@@ -36,8 +36,8 @@ FileFacts facts_from(HANDLE handle) {
   return facts;
 }
 
-// Sets the number of bytes that can be read from the pipe. Returns false if its writer has closed it. The number is 1
-// if Windows doesn't say how many there are, so that the caller reads.
+// Sets `bytes` to the number of bytes that can be read from the pipe. Returns false if the writer has closed the pipe.
+// If Windows can't tell the number, `bytes` is 1, so that the caller reads and gets the error.
 bool waiting_bytes(HANDLE pipe, DWORD* bytes) {
   if (::PeekNamedPipe(pipe, nullptr, 0, nullptr, bytes, nullptr) != 0) return true;
   *bytes = 1;
@@ -47,7 +47,7 @@ bool waiting_bytes(HANDLE pipe, DWORD* bytes) {
 }  // namespace
 
 FileFacts facts_of(const std::string& path) {
-  const HANDLE handle = opened(path, 0);  // nothing but its facts is asked for
+  const HANDLE handle = opened(path, 0);  // Access 0 is enough to query the file.
   if (handle == INVALID_HANDLE_VALUE) return {};
   const FileFacts facts = facts_from(handle);
   ::CloseHandle(handle);
@@ -74,7 +74,7 @@ std::ptrdiff_t read_some(int descriptor, void* to, size_t count) {
   DWORD done = 0;
   const DWORD asked = static_cast<DWORD>(std::min(count, size_t{1} << 30));
   if (::ReadFile(handle_of(descriptor), to, asked, &done, nullptr) != 0) return static_cast<std::ptrdiff_t>(done);
-  if (::GetLastError() == ERROR_BROKEN_PIPE) return 0;  // its writer has closed it
+  if (::GetLastError() == ERROR_BROKEN_PIPE) return 0;  // The writer has closed the pipe.
   files::set_errno();
   return -1;
 }
@@ -83,7 +83,7 @@ bool has_bytes_now(int descriptor) {
   const HANDLE handle = handle_of(descriptor);
   DWORD bytes = 0;
   if (::GetFileType(handle) == FILE_TYPE_PIPE) return !waiting_bytes(handle, &bytes) || bytes > 0;
-  return ::GetFileType(handle) != FILE_TYPE_CHAR;  // a console's next line may take long
+  return ::GetFileType(handle) != FILE_TYPE_CHAR;  // A read from a console waits for the user's next line.
 }
 
 bool standard_input_has_bytes() {
@@ -96,7 +96,7 @@ bool standard_input_has_bytes() {
            static_cast<uint64_t>(position.QuadPart) < facts.size;
   }
   if (facts.kind != FileFacts::Kind::pipe) return false;
-  // No call waits for a pipe's bytes without taking them.
+  // Windows has no call that waits for bytes in a pipe without reading them, so this loop polls.
   constexpr DWORD milliseconds = 10;
   DWORD bytes = 0;
   while (waiting_bytes(handle, &bytes)) {

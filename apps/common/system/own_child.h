@@ -7,13 +7,14 @@
 namespace linformer::system {
 
 struct ChildOutput {
-  std::string text;  // that it wrote to standard output
-  int signal = 0;    // that ended it; 0: none did, or the system has none
+  std::string text;  // The text that the child wrote to standard output.
+  int signal = 0;    // The signal that ended the child; 0 if it exited by itself, and always 0 on Windows.
 };
 // Starts this program as a child with the given arguments and waits until it ends. Throws std::runtime_error if the
 // system can't make a pipe or a process.
 ChildOutput output_of_own_child(const std::vector<std::string>& arguments);
-// The child calls this, so that it ends when its parent is killed. It has no effect on systems that lack such a call.
+// Asks the system to kill this process when its parent ends. The child calls it. It has an effect only on Linux. On
+// Windows the parent arranges this when it starts the child, and other systems have no such call.
 void end_with_parent();
 
 }  // namespace linformer::system

@@ -18,10 +18,10 @@ extern char** environ;
 namespace linformer::system {
 namespace {
 
-// Paths of this program, the best first.
+// Returns paths of this program, in the order in which to try them.
 std::vector<std::string> own_paths() {
 #if defined(__linux__)
-  // Without /proc the child is started by the path by which this program itself was started.
+  // If /proc is not mounted, the child is started by the path by which this program was started.
   const auto* const started = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
   return {"/proc/self/exe", started == nullptr ? "" : started};
 #else
@@ -38,7 +38,7 @@ ChildOutput output_of_own_child(const std::vector<std::string>& arguments) {
   for (std::string& argument : copies) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
   int ends[2];
-  if (::pipe(ends) != 0) throw std::runtime_error("the system refused a pipe");
+  if (::pipe(ends) != 0) throw std::runtime_error("the system could not create a pipe to a child process");
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
@@ -60,7 +60,7 @@ ChildOutput output_of_own_child(const std::vector<std::string>& arguments) {
     if (count > 0) output.text.append(buffer, static_cast<size_t>(count));
   }
   ::close(ends[0]);
-  if (failed != 0) throw std::runtime_error("the system refused a process");
+  if (failed != 0) throw std::runtime_error("the system could not start this program as a child process");
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }

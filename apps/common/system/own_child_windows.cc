@@ -10,7 +10,7 @@
 namespace linformer::system {
 namespace {
 
-// A handle that is closed at the end.
+// An owner of a handle, which closes it in its destructor.
 struct Handle {
   HANDLE value = nullptr;
   ~Handle() { close(); }
@@ -20,7 +20,7 @@ struct Handle {
   }
 };
 
-// Makes a job object. The processes that are assigned to it end when this process ends, even if it crashes.
+// Creates a job object. The processes that are assigned to it end when this process ends, even if it crashes.
 HANDLE make_job() {
   const HANDLE job = ::CreateJobObjectW(nullptr, nullptr);
   if (job == nullptr) return nullptr;
@@ -41,7 +41,7 @@ ChildOutput output_of_own_child(const std::vector<std::string>& arguments) {
   SECURITY_ATTRIBUTES inherited{sizeof inherited, nullptr, TRUE};
   if (::CreatePipe(&reader.value, &writer.value, &inherited, 0) == 0 ||
       ::SetHandleInformation(reader.value, HANDLE_FLAG_INHERIT, 0) == 0) {
-    throw std::runtime_error("the system refused a pipe");
+    throw std::runtime_error("the system could not create a pipe to a child process");
   }
   STARTUPINFOW setup{};
   setup.cb = sizeof setup;
@@ -52,12 +52,12 @@ ChildOutput output_of_own_child(const std::vector<std::string>& arguments) {
   PROCESS_INFORMATION child{};
   if (::CreateProcessW(program.c_str(), line.data(), nullptr, nullptr, TRUE, CREATE_SUSPENDED, nullptr, nullptr, &setup,
                        &child) == 0) {
-    throw std::runtime_error("the system refused a process");
+    throw std::runtime_error("the system could not start this program as a child process");
   }
   const Handle process{child.hProcess}, thread{child.hThread};
   if (job.value != nullptr) ::AssignProcessToJobObject(job.value, process.value);
   ::ResumeThread(thread.value);
-  writer.close();  // so that reading ends when the child's copy is closed
+  writer.close();  // With this end closed, reading ends when the child closes its copy.
   ChildOutput output;
   char buffer[4096];
   for (DWORD count = 0; ::ReadFile(reader.value, buffer, sizeof buffer, &count, nullptr) != 0 && count > 0;) {
@@ -67,7 +67,7 @@ ChildOutput output_of_own_child(const std::vector<std::string>& arguments) {
   return output;
 }
 
-// Nothing to do: the parent assigned this process to a job that ends with the parent.
+// Does nothing, because the parent has assigned this process to a job that ends with the parent.
 void end_with_parent() {}
 
 }  // namespace linformer::system

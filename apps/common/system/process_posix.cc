@@ -19,7 +19,7 @@ void prepare_process(int*, char***) {}
 
 void fill_standard_descriptors() {
   for (const int descriptor : {standard_input, standard_output, standard_error}) {
-    // Read-only, so that writing still fails.
+    // /dev/null is opened read-only, so that writing to the descriptor still fails.
     if (::fcntl(descriptor, F_GETFD) < 0 && errno == EBADF && ::open("/dev/null", O_RDONLY) < 0) return;
   }
 }

@@ -36,7 +36,7 @@ void append_argument(const std::wstring& argument, std::wstring* line) {
   *line += L'"';
   size_t backslashes = 0;
   for (const wchar_t unit : argument) {
-    // A backslash is an escape only where a quote follows, so the backslashes before a quote are doubled.
+    // A backslash is an escape only in front of a quote, so the backslashes before a quote are doubled.
     if (unit == L'"') line->append(backslashes + 1, L'\\');
     backslashes = unit == L'\\' ? backslashes + 1 : 0;
     *line += unit;
@@ -59,7 +59,7 @@ void prepare_process(int* argument_count, char*** arguments) {
   show_escapes(standard_error);
   int count = 0;
   wchar_t** const given = ::CommandLineToArgvW(::GetCommandLineW(), &count);
-  if (given == nullptr) return;  // the C library's arguments stay
+  if (given == nullptr) return;  // main() keeps the C library's arguments.
   static std::vector<std::string> texts;
   static std::vector<char*> pointers;
   for (int i = 0; i < count; ++i) texts.push_back(files::narrow(given[i]));
@@ -70,10 +70,10 @@ void prepare_process(int* argument_count, char*** arguments) {
   *arguments = pointers.data();
 }
 
-// The C library has standard descriptors in each process, and no other becomes one of them.
+// Does nothing, because the C library reserves the standard descriptors in each process.
 void fill_standard_descriptors() {}
 
-// Windows has neither signal.
+// Both functions do nothing, because Windows has neither signal.
 void ignore_closed_pipes() {}
 void ignore_size_limits() {}
 
@@ -85,7 +85,7 @@ std::string become_program(char** arguments) {
   wchar_t found[1 << 12];
   PROCESS_INFORMATION child{};
   bool started = !folder.empty() && start((folder + name).c_str(), line, &child);
-  // The PATH alone: the current folder may have any program.
+  // Only the PATH is searched. By default Windows also searches the current folder, which may hold a foreign program.
   wchar_t path[1 << 15];
   const DWORD length = ::GetEnvironmentVariableW(L"PATH", path, std::size(path));
   if (!started && length > 0 && length < std::size(path)) {

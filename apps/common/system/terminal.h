@@ -1,11 +1,11 @@
-// Terminals.
+// Recognises terminals and measures their width.
 #pragma once
 
 namespace linformer::system {
 
-// Whether a terminal is behind the descriptor. A signal handler may call it.
+// Returns whether the descriptor is a terminal. Safe to call in a signal handler.
 bool is_terminal(int descriptor);
-// The terminal's width in columns, or `otherwise` where it is none.
+// Returns the terminal's width in columns, or `otherwise` if the descriptor is not a terminal or its width is unknown.
 int terminal_width(int descriptor, int otherwise);
 
 }  // namespace linformer::system

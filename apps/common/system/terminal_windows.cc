@@ -10,7 +10,7 @@ HANDLE console_of(int descriptor) { return reinterpret_cast<HANDLE>(::_get_osfha
 
 }  // namespace
 
-// The C library's isatty() is true of the device NUL too.
+// Doesn't use the C library's isatty(), because isatty() is also true for the device NUL.
 bool is_terminal(int descriptor) {
   DWORD mode = 0;
   return ::GetConsoleMode(console_of(descriptor), &mode) != 0;

@@ -1,12 +1,12 @@
-// What programs are started with on Windows; only what is compiled for it includes this.
+// Quotes arguments for programs that are started on Windows. Only files that are compiled for Windows include this.
 #pragma once
 
 #include <string>
 
 namespace linformer::system {
 
-// Adds an argument to a command line, which is one string there: the program's own start splits it, by the rules that
-// this quoting is for.
+// Appends `argument` to the command line `line`, with quotes. On Windows a program gets its command line as one string
+// and splits it itself; the quoting follows the rules of CommandLineToArgvW().
 void append_argument(const std::wstring& argument, std::wstring* line);
 
 }  // namespace linformer::system

@@ -1,4 +1,4 @@
-// One line on a terminal's standard error, rewritten in place, that says how far a long work is.
+// Shows the progress of long work on one line of standard error, which is rewritten in place.
 #pragma once
 
 #include <chrono>
@@ -6,29 +6,29 @@
 
 namespace linformer::terminal {
 
-// A length of time to read: "12 s", "7 min" or "3 h".
+// Returns a duration for people to read: "12 s", "7 min" or "3 h".
 std::string time_text(double seconds);
 
 class ProgressLine {
  public:
-  // Silent unless standard error is a terminal and `wanted`.
+  // The line is shown only if `wanted` is true and standard error is a terminal. Otherwise the calls do nothing.
   explicit ProgressLine(bool wanted);
   ~ProgressLine() { clear(); }
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  // Returns whether the line is to be written again: at most ten times a second.
+  // Returns whether the caller should call show() again. Returns true at most ten times a second.
   bool due();
-  // Since the work began, or since restart().
+  // Returns the time since construction, or since the last restart().
   double seconds() const;
-  // Whether the work is old enough for a rate of it to mean something.
+  // Returns whether enough time has passed for a meaningful rate.
   bool has_rate() const;
-  // Writes the line: a bar, if the share of the work that is done is known (0 to 1; negative: unknown), then `text`,
-  // and the time that is left.
+  // Writes the line: a bar, `text` and the remaining time. `share` is the part of the work that is done, 0 to 1. If it
+  // is negative, it is unknown, and the bar and the remaining time are omitted.
   void show(const std::string& text, double share);
   // Removes the line from the terminal. Call it before anything else is printed.
   void clear();
-  // Another part of the work begins, which has its own rate.
+  // Starts measuring the time again, for a part of the work that has a different rate.
   void restart() { start_ = Clock::now(); }
 
  private:

@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view ellipsis = "\xE2\x80\xA6";
 constexpr std::string_view replacement = "\xEF\xBF\xBD";
 
-// The code point at the start of `text` and its length in bytes; -1 where it is no UTF-8.
+// Returns the first code point of `text` and its length in bytes. If it is invalid UTF-8, returns -1 and the length 1.
 std::pair<utf8proc_int32_t, size_t> first_code_point(std::string_view text) {
   utf8proc_int32_t code = -1;
   const auto length = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
@@ -23,12 +23,14 @@ std::pair<utf8proc_int32_t, size_t> first_code_point(std::string_view text) {
   return length > 0 ? std::pair{code, static_cast<size_t>(length)} : std::pair{utf8proc_int32_t{-1}, size_t{1}};
 }
 
-// Most text is ASCII, which needs no tables.
+// Returns whether the code point is a visible ASCII character. Most text is ASCII, and this test is faster than the
+// tables of utf8proc.
 bool graphic_ascii(utf8proc_int32_t code) { return code > ' ' && code < 0x7f; }
 
 int columns(utf8proc_int32_t code) { return graphic_ascii(code) ? 1 : std::max(0, utf8proc_charwidth(code)); }
 
-// Separators, controls, and the format characters that reorder or hide text.
+// Returns whether the code point is a separator, a control character, or a format character, which can reorder or hide
+// text.
 bool blank(utf8proc_int32_t code) {
   if (graphic_ascii(code)) return false;
   switch (utf8proc_category(code)) {
@@ -43,7 +45,8 @@ bool blank(utf8proc_int32_t code) {
   }
 }
 
-// The number of bytes of the control character, U+007F to U+009F, that `text` begins with; 0 where there is none.
+// Returns the number of bytes of the control character, U+007F to U+009F, at the start of `text`, or 0 if `text` starts
+// with another character.
 size_t control_bytes(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   if (byte(0) == 0x7f) return 1;
@@ -54,7 +57,7 @@ size_t control_bytes(std::string_view text) {
 
 std::string excerpt(std::string_view text, int max_width) {
   std::string shown;
-  size_t fitting = 0;  // bytes of it that may stay in front of an ellipsis
+  size_t fitting = 0;  // The number of bytes of `shown` that fit in front of an ellipsis.
   int width = 0;
   bool space = false;
   while (!text.empty()) {
@@ -96,7 +99,7 @@ std::string excerpt_of_end(std::string_view text, int max_width) {
 }
 
 std::string excerpt_of_part(std::string_view text) {
-  // No blank stands at the ends of what is shown, so those of `text` stay.
+  // excerpt() removes white space at both ends. The bars keep the white space at the ends of `text`.
   std::string between("|");
   between.append(text).append("|");
   const std::string shown = excerpt(between, std::numeric_limits<int>::max());
@@ -121,7 +124,7 @@ int display_width(std::string_view text) {
 }
 
 std::string escape_controls(std::string json) {
-  // Nearly every text has neither byte, and find() of one byte is fast (memchr).
+  // Nearly every text has neither of the two bytes, and find() of one byte is fast (memchr).
   size_t next = std::min(json.find('\x7f'), json.find('\xc2'));
   if (next == std::string::npos) return json;
   std::string escaped;

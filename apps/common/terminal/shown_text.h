@@ -1,4 +1,5 @@
-// Makes text from outside safe to print: nothing in the result can move the cursor, end the line or change colours.
+// Makes text from outside safe to print. The results have no characters that move the cursor, end the line or change
+// colours.
 #pragma once
 
 #include <string>
@@ -6,25 +7,26 @@
 
 namespace linformer::terminal {
 
-inline constexpr int uncut = 1 << 20;  // more columns than any text has in practice
+inline constexpr int uncut = 1 << 20;  // A width that no text exceeds in practice.
 
 // Returns `text` with each run of control characters and white space replaced by one space and invalid UTF-8 by U+FFFD,
 // cut with an ellipsis to at most `max_width` terminal columns.
 std::string excerpt(std::string_view text, int max_width);
-// The same, but where `text` is wider its end is kept, as the name of a file behind its folders.
+// Does the same as excerpt(), but cuts the start of a text that is too wide, because the end of a path names the file.
 std::string excerpt_of_end(std::string_view text, int max_width);
-// The same for a part of a line, uncut: where it begins or ends with white space, it has a space there.
+// Does the same as excerpt() without cutting, for a part of a line. White space at the start or at the end of `text`
+// becomes one space, while excerpt() removes it.
 std::string excerpt_of_part(std::string_view text);
-// Whether the terminal behind `fd` shows colours, and its user wants them: NO_COLOR is empty or not set.
+// Returns whether `fd` is a terminal that shows colours and the user allows them (NO_COLOR is empty or not set).
 bool shows_colors(int fd);
-// The columns that `text`, valid UTF-8, takes on a terminal.
+// Returns the number of columns that `text` takes on a terminal.
 int display_width(std::string_view text);
 
-// Returns `json` with the control characters that JSON allows unescaped, U+007F to U+009F, as \u escapes. `json` must
-// be well-formed, so that such characters are inside strings.
+// Returns `json` with U+007F to U+009F, the control characters that JSON allows unescaped, as \u escapes. `json` must
+// be well-formed JSON, in which these characters occur only inside strings.
 std::string escape_controls(std::string json);
-// Returns `json`, a value of nlohmann's library, as text; invalid UTF-8 becomes U+FFFD. With `indent` -1 it is one
-// line.
+// Returns `json`, a value of nlohmann's library, as safe text. Invalid UTF-8 becomes U+FFFD. If `indent` is -1, the
+// text is one line.
 template <class Json>
 std::string json_text(const Json& json, int indent = -1) {
   return escape_controls(json.dump(indent, ' ', false, Json::error_handler_t::replace));

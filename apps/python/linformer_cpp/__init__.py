@@ -1,4 +1,4 @@
-"""Runs text encoders on a CPU: embeddings, classes, entities, answers, scores and masked tokens of texts.
+"""Runs text encoders on a CPU. They compute embeddings, classes, entities, answers, scores and masked tokens of texts.
 
     import linformer_cpp
     embedder = linformer_cpp.Embedder("all-MiniLM-L6-v2", threads=2)     # a folder as it comes from Hugging Face
@@ -32,7 +32,7 @@ __all__ = ["Answerer", "Cancelled", "Classifier", "ConversionError", "CorruptFil
 
 
 def __getattr__(name):
-    """Imports ``convert`` when it is used first, because it needs modules that other programs don't."""
+    """Imports ``convert`` at its first use, because it needs modules that most programs don't need."""
     if name != "convert":
         raise AttributeError(f"module 'linformer_cpp' has no attribute {name!r}")
     from .conversion import convert
@@ -40,5 +40,5 @@ def __getattr__(name):
 
 
 def build_info():
-    """Version, backends, and the instruction set that is used here and why, in one line for logs."""
+    """Returns a line for logs: the version, the backends, and the instruction set with the reason for its choice."""
     return _text_of(_lib.lnf_build_info)

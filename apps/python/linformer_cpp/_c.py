@@ -1,11 +1,11 @@
-"""The C API in ctypes: its structs, and the functions that this package calls. The header linformer.h explains them."""
+"""Declares structs and functions of the C API for ctypes. The header linformer.h explains them."""
 import ctypes
 from ctypes import (CFUNCTYPE, POINTER, Structure, c_char, c_char_p, c_double, c_float, c_int, c_int32, c_int64,
                     c_size_t, c_uint8, c_uint32, c_uint64, c_void_p)
 
 
 class Sized(Structure):
-    """A struct that begins with its size. ``lnf_..._init_sized()`` fills those that have defaults."""
+    """A struct that begins with its size. If it has defaults, a function ``lnf_..._init_sized()`` sets them."""
 
     def __init__(self, **fields):
         super().__init__(ctypes.sizeof(type(self)), **fields)
@@ -139,12 +139,12 @@ FillVisit = CFUNCTYPE(c_int, c_void_p, POINTER(MaskFilling))
 
 _code, _handle, _texts, _sizes, _status = c_int32, c_void_p, POINTER(c_char_p), POINTER(c_size_t), POINTER(Status)
 _made = POINTER(c_void_p)
-#: The address of an array of floats: an int is converted faster than a pointer object is made.
+#: The address of an array of floats. It is passed as an int, because making a pointer object takes longer.
 _floats = c_void_p
 _one_each = [_texts, _sizes, c_size_t]
 _two_each = [_texts, _sizes, _texts, _sizes, c_size_t]
 
-#: name: (result, arguments). Functions whose result is ``_code`` take a status as their last argument.
+#: Maps names of functions to (result, arguments). Functions that return ``_code`` take a status as the last argument.
 FUNCTIONS = {
     "lnf_version": (c_uint32, []),
     "lnf_format_version": (c_uint32, []),

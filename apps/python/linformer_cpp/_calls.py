@@ -1,4 +1,5 @@
-"""Calls of the library that may take long: other threads run meanwhile, Ctrl-C stops them, and they report progress."""
+"""Makes calls of the library that may take long. Other threads run meanwhile, Ctrl-C stops a call, and it reports its
+progress."""
 import contextlib
 import ctypes
 import sys
@@ -7,15 +8,15 @@ import threading
 from . import _c
 from ._library import check, filled, lib, raise_for
 
-#: A call with fewer bytes of text runs on the calling thread, because it takes only some milliseconds.
+#: A call with fewer bytes of text runs on the calling thread, because it takes only a few milliseconds.
 SMALL = 4096
 
-#: The longest wait of the main thread, in seconds. On Windows Ctrl-C doesn't interrupt a wait, so it must be short.
+#: The longest wait of the main thread, in seconds. On Windows Ctrl-C doesn't interrupt a wait, so waits must be short.
 _WAIT = 0.1 if sys.platform == "win32" else None
 
 
 class Cancel:
-    """A flag that ends calls from any thread."""
+    """A flag of the library that any thread can set to end a call."""
 
     def __init__(self):
         self.pointer = lib.lnf_cancel_create()
@@ -32,9 +33,9 @@ class Cancel:
 
 @contextlib.contextmanager
 def progress_bar(show, total=None):
-    """Shows a progress bar of tqdm. Yields a function that takes how many more texts are done.
+    """Shows a progress bar of tqdm. Yields a function that is called with the number of texts done since its last call.
 
-    Without tqdm, or with ``show`` false, there is no bar and the function does nothing.
+    If tqdm isn't installed or ``show`` is false, there is no bar and the function does nothing.
     """
     tqdm = None
     if show:
@@ -50,9 +51,10 @@ def progress_bar(show, total=None):
 def call(function, *arguments, texts, size, show_progress=False):
     """Calls a function of the library whose last arguments are a control and a status.
 
-    Python handles signals in the main thread between two of its own instructions, and so not during a call of the
-    library. A longer call of the main thread therefore runs in a thread of its own, while the main thread waits in a
-    way that Ctrl-C interrupts. Then the flag ends the call, and the exception goes on when the library has returned.
+    Python handles signals only in the main thread, between two of its own instructions, and so not during a call of the
+    library. A longer call of the main thread is therefore made in another thread, while the main thread waits in a way
+    that Ctrl-C can interrupt. After Ctrl-C the flag ends the call, and the exception is raised when the library has
+    returned.
     """
     if not show_progress and (size < SMALL or threading.current_thread() is not threading.main_thread()):
         check(function, *arguments, None)
@@ -74,16 +76,16 @@ def call(function, *arguments, texts, size, show_progress=False):
         def run():
             try:
                 check(function, *arguments, control)
-            except BaseException as error:  # it is raised again in the thread that called
+            except BaseException as error:  # It is raised again in the calling thread.
                 failed.append(error)
             finally:
                 done.set()
 
         threading.Thread(target=run, daemon=True).start()
         interrupted = None
-        # The library uses the buffers of this call until it returns, so the loop ends only then, after Ctrl-C too. The
-        # loop waits for an event and not for the thread: in Python 3.11, Thread.join() can return while the thread
-        # still runs if Ctrl-C has interrupted an earlier join().
+        # The library uses the buffers of this call until it returns, so the loop waits for that also after Ctrl-C. It
+        # waits for an event and not for the thread: in Python 3.11, Thread.join() can return while the thread still
+        # runs if Ctrl-C has interrupted an earlier join().
         while True:
             try:
                 if done.wait(_WAIT):
@@ -100,10 +102,10 @@ def call(function, *arguments, texts, size, show_progress=False):
 
 
 def call_each(function, kind, take, *arguments, **about):
-    """Calls a function of the library that visits each text's answer: ``take(answer, report)`` gets it.
+    """Calls a function of the library that visits the result of each text, and calls ``take(result, report)`` for each.
 
-    The first text that has an error ends the call, and its error is raised; so is what ``take`` raises, which ctypes
-    would only print.
+    The first text with an error ends the call, and its error is raised. An exception of ``take`` also ends the call and
+    is raised. Without this, ctypes would only print it.
     """
     failed = []
 
@@ -125,7 +127,7 @@ def call_each(function, kind, take, *arguments, **about):
 
 
 class Texts:
-    """Texts as the library takes them: arrays of pointers to UTF-8 and of lengths."""
+    """Texts in the form that the library takes: an array of pointers to UTF-8, and an array of lengths in bytes."""
 
     __slots__ = ("pointers", "lengths", "count", "size")
 
@@ -139,7 +141,7 @@ class Texts:
 
 
 def utf8(text, number=None):
-    """The bytes of a str. Lone surrogates, which UTF-8 doesn't have, become U+FFFD."""
+    """Returns a str as UTF-8. Lone surrogates, which UTF-8 can't encode, become U+FFFD."""
     try:
         return text.encode()
     except AttributeError:

@@ -5,21 +5,22 @@ import sys
 
 from . import _c, errors
 
-#: The version of the header that ``_c.py`` follows. While the major version is 0, another minor version is another ABI.
+#: The version of the header that ``_c.py`` follows. While the major version is 0, each minor version has its own ABI.
 VERSION = (0, 1)
 
 _NAMES = {"win32": "linformer.dll", "darwin": "liblinformer.dylib"}
 
 
 def _path():
-    """The path of the shared library: what ``LINFORMER_CPP_LIBRARY`` names, else the wheel's, else the system's."""
+    """Returns the path of the shared library: the value of ``LINFORMER_CPP_LIBRARY`` if it is set, otherwise the
+    wheel's library if it exists, and otherwise the system's."""
     given = os.environ.get("LINFORMER_CPP_LIBRARY")
     if given:
         return given
     own = os.path.join(os.path.dirname(__file__), "lib", _NAMES.get(sys.platform, "liblinformer.so"))
     if os.path.exists(own):
         return own
-    from ctypes.util import find_library  # imports subprocess and much else, which the wheel doesn't need
+    from ctypes.util import find_library  # This imports subprocess and other modules, which the wheel doesn't need.
     return find_library("linformer") or own
 
 
@@ -41,7 +42,7 @@ def _load():
 
 
 def version_of(library):
-    """The version of the library, such as "0.1.0"."""
+    """Returns the version of the library, such as "0.1.0"."""
     number = library.lnf_version()
     return f"{number >> 16}.{number >> 8 & 255}.{number & 255}"
 
@@ -50,20 +51,20 @@ lib = _load()
 
 
 def raise_for(code, message):
-    """Raises the exception that stands for this code of the library."""
+    """Raises the exception for a code of the library."""
     name, exception = errors.BY_CODE.get(code, ("internal", errors.LinformerError))
     raise exception(message.decode("utf-8", "replace") if isinstance(message, bytes) else message, name)
 
 
 def check(function, *arguments):
-    """Calls a function of the library that takes a status at the end, and raises its error."""
+    """Calls a function of the library whose last argument is a status. Raises an exception if it returns an error."""
     status = _c.Status()
     if function(*arguments, status) != 0:
         raise_for(status.code, status.message)
 
 
 def filled(options, function, **changes):
-    """A struct of options with the library's defaults, but for these fields."""
+    """Returns a struct of options with the library's defaults, and with ``changes`` as the values of some fields."""
     made = options()
     function(made, ctypes.sizeof(made))
     for name, value in changes.items():
@@ -72,7 +73,8 @@ def filled(options, function, **changes):
 
 
 def text_of(function, *arguments):
-    """The text that a function of the library writes into a buffer; like snprintf, it returns the needed size."""
+    """Returns the text that a function of the library writes to a buffer, or None if there is none. The function
+    returns the needed size, like snprintf."""
     needed = function(*arguments, None, 0)
     if needed == 0:
         return None
@@ -82,7 +84,7 @@ def text_of(function, *arguments):
 
 
 class Handle:
-    """Owns an object of the library and frees it. ``keep`` is a Python object that must live at least as long."""
+    """Owns an object of the library and frees it. ``keep`` is a Python object that must exist at least as long."""
 
     __slots__ = ("pointer", "_free", "_keep")
 

@@ -1,11 +1,11 @@
-"""Finds the programs that a wheel brings; pip installs them in the folder of scripts."""
+"""Finds the programs of the wheel, which pip installs in the folder of scripts."""
 import os
 import sys
 
 
 def program(name):
-    """The path of ``linformer`` or ``linformer-convert``: in the folders of ``LINFORMER_CPP_PROGRAMS``, of this
-    package, or of the PATH."""
+    """Returns the path of ``linformer`` or ``linformer-convert``. It is looked for in the folders of
+    ``LINFORMER_CPP_PROGRAMS``, among the files of this package, and on the PATH."""
     file = name + (".exe" if sys.platform == "win32" else "")
     for place in os.environ.get("LINFORMER_CPP_PROGRAMS", "").split(os.pathsep):
         if place and os.path.exists(os.path.join(place, file)):

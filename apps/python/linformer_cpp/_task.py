@@ -1,4 +1,4 @@
-"""The base of the classes that compute results for texts, and functions for their arguments."""
+"""Defines the base of the classes that compute results for texts, and functions for their arguments."""
 import os
 import threading
 import weakref
@@ -8,7 +8,7 @@ from ._calls import progress_bar
 from .errors import LinformerError
 from .model import load, text_options
 
-#: How many texts of an iterator are read and computed at once.
+#: The number of texts of an iterator that are read and computed in one call.
 CHUNK = 512
 
 
@@ -33,7 +33,7 @@ _lock_owners = weakref.WeakSet()
 
 
 def new_lock(owner):
-    """Creates the lock with which ``owner`` lets one thread at a time use it; ``owner`` must store it as ``_lock``."""
+    """Creates a lock for ``owner``, which only one thread at a time may use. ``owner`` must store it as ``_lock``."""
     _lock_owners.add(owner)
     return threading.Lock()
 
@@ -49,29 +49,29 @@ if hasattr(os, "register_at_fork"):
 
 
 class Task:
-    """A model and options. Only one thread at a time computes with an object; others wait.
+    """A model with options. Only one thread at a time computes with an object, and other threads wait.
 
-    A pickle holds the model's path and the options, so another process maps the same file.
+    A pickle has the model's path and the options, so another process maps the same file.
     """
 
     def __init__(self, model, **options):
         self.model = load(model)
         self._options = options
         self._lock = new_lock(self)
-        text_options(**options)  # wrong values raise here
+        text_options(**options)  # Raises an exception for wrong options.
 
     def _text_options(self, **defaults):
         return text_options(**{**defaults, **self._options})
 
     def _state(self):
-        """The arguments, without the model and the options, with which an equal object can be made."""
+        """Returns the arguments beside the model and the options that are needed to make an equal object."""
         return {}
 
     def __reduce__(self):
         return _unpickle, (type(self), self.model, {**self._options, **self._state()})
 
     def _repr_html_(self):
-        """What a notebook shows: the model's table below the object's own line."""
+        """Returns the HTML that a notebook shows: the object's repr and the model's table."""
         import html
         return f"<code>{html.escape(repr(self))}</code>{self.model._repr_html_()}"
 
@@ -80,7 +80,7 @@ class Task:
         return f"{type(self).__name__}({self.model!r}{given})"
 
     async def _in_thread(self, function, *arguments, **options):
-        import asyncio  # imported here because the import takes 20 ms, and most programs don't need it
+        import asyncio  # The import takes 20 ms, and most programs don't need it.
         return await asyncio.to_thread(function, *arguments, **options)
 
 
@@ -89,12 +89,13 @@ def _unpickle(kind, model, arguments):
 
 
 def is_single(texts):
-    """Whether the argument is one text and not several."""
+    """Returns whether the argument is a single text."""
     return isinstance(texts, str)
 
 
 def as_list(texts):
-    """Texts of a list, an array, a column of pandas or polars, or an Arrow array, as a list or tuple."""
+    """Returns texts as a list or tuple. They may be a list, an array, a column of pandas or Polars, or an Arrow
+    array."""
     if isinstance(texts, (list, tuple)):
         return texts
     for method in ("to_pylist", "tolist", "to_list"):
@@ -104,12 +105,12 @@ def as_list(texts):
 
 
 def is_stream(texts):
-    """Whether the argument is an iterator, whose results are then an iterator, too."""
+    """Returns whether the argument is an iterator. The results of an iterator are an iterator, too."""
     return isinstance(texts, Iterator)
 
 
 def chunks(texts, size=CHUNK):
-    """Divides the texts of an iterator into lists of up to ``size``."""
+    """Yields the texts of an iterator in lists of up to ``size`` texts."""
     chunk = []
     for text in texts:
         chunk.append(text)
@@ -121,7 +122,7 @@ def chunks(texts, size=CHUNK):
 
 
 def streamed(texts, compute, show_progress=False):
-    """Yields the results of an iterator's texts one by one. Only one chunk of texts and results is in memory."""
+    """Yields the result of each text of an iterator. Only one chunk of texts and results is in memory at a time."""
     with progress_bar(show_progress) as advance:
         for chunk in chunks(texts):
             yield from compute(chunk)

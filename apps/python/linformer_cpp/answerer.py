@@ -1,4 +1,4 @@
-"""Answers to questions, with the interface of the pipeline "question-answering" of transformers."""
+"""Answers questions, with the interface of the pipeline "question-answering" of transformers."""
 from __future__ import annotations
 
 from . import _c
@@ -12,11 +12,11 @@ class Answerer(Task):
     """Finds the answer to a question in a text.
 
     model                     a ``Model``, a ``.lnfr`` file, or a checkpoint, with a head for spans
-    max_answer_len            tokens of an answer
-    top_k                     answers to a question
-    handle_impossible_answer  True: that there is none is an answer, too, for models that learned it
-    options                   as ``linformer_cpp.model.text_options`` lists them; ``overlap`` is transformers'
-                              ``doc_stride``, and ``max_tokens`` its ``max_seq_len``
+    max_answer_len            the most tokens of an answer
+    top_k                     the number of answers to a question
+    handle_impossible_answer  if True, "no answer" is a possible result, for models that were trained for it
+    options                   the options of ``linformer_cpp.model.text_options``; ``overlap`` is called ``doc_stride``
+                              and ``max_tokens`` is called ``max_seq_len`` in transformers
     """
 
     def __init__(self, model: ModelLike, *, max_answer_len: int = 15, top_k: int = 1,
@@ -33,10 +33,11 @@ class Answerer(Task):
         return self._settings
 
     def __call__(self, inputs=None, *, question=None, context=None, show_progress_bar: bool = False):
-        """The answers: dicts with "answer", "score", "start" and "end" (characters of the context).
+        """Returns answers as dicts with "answer", "score", "start" and "end" (characters of the context).
 
-        Give ``question`` and ``context``, both texts or both lists, or a dict with the two, or a list of dicts. One
-        question has a dict where ``top_k`` is 1, else a list of them; several have a list of these.
+        Give ``question`` and ``context``, which are two texts or two lists, or a dict with both, or a list of such
+        dicts. The result for a question is a dict if ``top_k`` is 1, and otherwise a list of dicts. Several questions
+        give a list of these results.
         """
         if inputs is not None:
             single = isinstance(inputs, dict)
@@ -68,5 +69,5 @@ class Answerer(Task):
         return found[0] if single else found
 
     async def call_async(self, inputs=None, **options):
-        """The same in a thread, for programs with an event loop."""
+        """Calls the object in a thread, for programs with an event loop."""
         return await self._in_thread(self, inputs, **options)

@@ -1,4 +1,4 @@
-"""The cache of converted checkpoints. The name of a model file in it has a hash of the checkpoint's content."""
+"""Keeps converted checkpoints in a cache. The name of a model file there has a hash of the checkpoint's content."""
 import contextlib
 import hashlib
 import json
@@ -9,13 +9,14 @@ import tempfile
 from . import conversion
 from ._library import lib
 
-#: Endings of the files that the converter may read. Files of other formats, such as ONNX, aren't hashed.
+#: The endings of files that the converter may read. Files of other formats, such as ONNX, aren't hashed.
 _SETTINGS = (".json", ".txt", ".model", ".jinja")
 _WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".ckpt")
 
 
 def folder():
-    """The folder of the cache: what ``LINFORMER_CACHE`` names, or a folder in the system's place for caches."""
+    """Returns the folder of the cache: the value of ``LINFORMER_CACHE``, or by default a folder among the system's
+    caches."""
     given = os.environ.get("LINFORMER_CACHE")
     if given:
         return given
@@ -29,7 +30,7 @@ def folder():
 
 
 def _files(path):
-    """(name, path) of the files that say what a checkpoint is, in a fixed order."""
+    """Returns (name, path) of the files that determine the result of the conversion, in a fixed order."""
     if os.path.isfile(path):
         parent = os.path.dirname(os.path.abspath(path))
         beside = [name for name in os.listdir(parent) if name.endswith(_SETTINGS)]
@@ -46,7 +47,8 @@ def _files(path):
 
 
 def _content(path, known):
-    """The hash of a file's bytes. ``known`` has the hashes of files that were read before, with their size and time."""
+    """Returns the hash of a file's bytes. ``known`` has the hash, size, time and inode of files that were read
+    before."""
     stat = os.stat(path)
     key = os.path.realpath(path)
     stamp = [stat.st_size, stat.st_mtime_ns, stat.st_ino]
@@ -70,7 +72,7 @@ def _read_known(path):
 
 
 def _replace(path, text):
-    """Writes a file, which appears complete or not at all."""
+    """Writes a file so that it appears complete or not at all."""
     descriptor, temporary = tempfile.mkstemp(dir=os.path.dirname(path))
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -84,12 +86,12 @@ def _replace(path, text):
 
 @contextlib.contextmanager
 def _locked(path):
-    """Holds a lock between processes. The system frees the lock of a process that ends."""
+    """Locks a file against other processes. If a process ends, the system frees its lock."""
     with open(path, "ab") as file:
         if sys.platform == "win32":
             import msvcrt
             file.seek(0)
-            while True:  # locking() gives up after ten seconds
+            while True:  # locking() raises OSError after ten seconds.
                 with contextlib.suppress(OSError):
                     msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
                     break
@@ -105,7 +107,7 @@ def _locked(path):
 
 
 def converted(path, dtype, cache_dir, options):
-    """The path of a checkpoint's model file in the cache. Converts the checkpoint if the file isn't there."""
+    """Returns the path of a checkpoint's model file in the cache. Converts the checkpoint if there is no file."""
     place = os.path.abspath(cache_dir or folder())
     os.makedirs(place, exist_ok=True)
     index = os.path.join(place, "contents.json")

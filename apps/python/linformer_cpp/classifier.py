@@ -1,4 +1,4 @@
-"""Labels of texts, with the interface of the pipeline "text-classification" of transformers."""
+"""Classifies texts, with the interface of the pipeline "text-classification" of transformers."""
 from __future__ import annotations
 
 import ctypes
@@ -16,7 +16,8 @@ _LOGITS = 2
 
 
 def pairs_of(inputs):
-    """(texts, pairs, whether there was one input). Inputs are texts, or dicts with "text" and "text_pair"."""
+    """Returns the first texts, the second texts (or None if there are none), and whether there is a single input. An
+    input is a text, a pair, or a dict with "text" and "text_pair"."""
     single = isinstance(inputs, (str, dict))
     items = [inputs] if single else as_list(inputs)
     texts, pairs = [], []
@@ -41,8 +42,8 @@ class Classifier(Task):
     """Classifies texts, or pairs of texts.
 
     model    a ``Model``, a ``.lnfr`` file, or a checkpoint
-    head     the name or index of a classification head; None: the first
-    options  as ``linformer_cpp.model.text_options`` lists them: ``threads``, ``max_tokens``, ``on_long``, ...
+    head     the name or index of a classification head; by default the first one
+    options  the options of ``linformer_cpp.model.text_options``: ``threads``, ``max_tokens``, ``on_long``, ...
     """
 
     def __init__(self, model: ModelLike, *, head: str | int | None = None, **options):
@@ -58,7 +59,7 @@ class Classifier(Task):
         return {} if self._given_head is None else {"head": self._given_head}
 
     def predict_proba(self, texts, show_progress_bar: bool = False) -> np.ndarray:
-        """The probabilities of the classes, float32 ``[n, classes]``; the values of a head for regression."""
+        """Returns the probabilities of the classes, or the values of a regression head, as float32 ``[n, classes]``."""
         firsts, seconds, _ = pairs_of(texts)
         return self._probabilities(firsts, seconds, show_progress_bar)
 
@@ -75,7 +76,7 @@ class Classifier(Task):
         return values
 
     def logits(self, texts) -> np.ndarray:
-        """What the head computes before it becomes probabilities, float32 ``[n, classes]``."""
+        """Returns the logits of the head, float32 ``[n, classes]``."""
         firsts, seconds, _ = pairs_of(texts)
         given, second = Texts(firsts), None if seconds is None else Texts(seconds)
         values = np.empty((given.count, len(self.labels)), np.float32)
@@ -97,11 +98,11 @@ class Classifier(Task):
 
     def __call__(self, inputs, top_k: int | None = 1, function_to_apply: str | None = None,
                  batch_size: int | None = None, show_progress_bar: bool = False) -> list | Iterator:
-        """``[{"label": ..., "score": ...}, ...]``, one of each input.
+        """Returns ``[{"label": ..., "score": ...}, ...]`` with the best label of each input.
 
         inputs             a text, a dict with "text" and "text_pair", or a list or iterator of these
-        top_k              with another number, or None for all labels, each input has a list of its best labels
-        function_to_apply  "softmax", "sigmoid" or "none" of the logits; None: as the head's kind says
+        top_k              if it isn't 1, each input has a list with this number of its best labels; None is all labels
+        function_to_apply  the function of the logits: "softmax", "sigmoid" or "none"; by default the head's own
         """
         if is_stream(inputs):
             return streamed(inputs, lambda some: self(some, top_k=top_k, function_to_apply=function_to_apply),
@@ -121,7 +122,7 @@ class Classifier(Task):
         return found[0] if single else found
 
     async def call_async(self, inputs, **options):
-        """The same in a thread, for programs with an event loop."""
+        """Calls the object in a thread, for programs with an event loop."""
         return await self._in_thread(self, inputs, **options)
 
 

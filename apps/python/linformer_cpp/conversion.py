@@ -1,4 +1,4 @@
-"""Conversion of checkpoints by the program linformer-convert, which comes with this package."""
+"""Converts checkpoints with the program linformer-convert, which is a part of this package."""
 from __future__ import annotations
 
 import json
@@ -15,15 +15,15 @@ _DTYPES = ("f32", "bf16", "f16", "int8")
 
 def convert(checkpoint, output: str | os.PathLike, dtype: str = "f32", tokenizer=None, config=None, labels=None,
             head_kinds=None, dialect: str | None = None) -> dict:
-    """Converts a checkpoint into a model file, and returns what the converter reports, as a dict.
+    """Converts a checkpoint into a model file, and returns the converter's report as a dict.
 
-    checkpoint  a path of a file or folder; a state dict of torch or numpy (``config`` says what the tensors can't); or
-                a model of ``transformers``, whose tokenizer is ``tokenizer``
+    checkpoint  the path of a file or folder; or a state dict of torch or numpy, with ``config`` for the settings that
+                the tensors don't show; or a model of ``transformers``, with its tokenizer as ``tokenizer``
     output      the ``.lnfr`` file, which appears complete or not at all
-    dtype       "f32", "bf16", "f16" or "int8": how weights are stored
+    dtype       the type of the stored weights: "f32", "bf16", "f16" or "int8"
     tokenizer   a file or folder, or a tokenizer of ``transformers``
-    config      a dict, a path of a JSON file, or JSON
-    labels      names of the first head's classes, or ``{head: names}``
+    config      a dict, the path of a JSON file, or a JSON text
+    labels      the names of the first head's classes, or ``{head: names}``
     head_kinds  "single_label", "multi_label", "score" or "regression", or ``{head: kind}``
     """
     if dtype not in _DTYPES:
@@ -64,7 +64,8 @@ def _named(values):
 
 
 def _saved(given, config, work):
-    """(path, config) of a state dict or a model of transformers, as a safetensors file in the folder ``work``."""
+    """Writes a state dict or a model of transformers as a safetensors file to the folder ``work``. Returns its path and
+    its config."""
     if hasattr(given, "state_dict"):
         settings = getattr(given, "config", None)
         if settings is not None and hasattr(settings, "to_json_string"):
@@ -86,11 +87,11 @@ _NUMPY_TYPES = {"<f8": "F64", "<f4": "F32", "<f2": "F16", "<i8": "I64", "<i4": "
 
 
 def _bytes(name, tensor):
-    """(type, shape, bytes) of a tensor of torch or an array."""
+    """Returns the type, the shape and the content of a tensor of torch or of an array of numpy."""
     if hasattr(tensor, "detach"):
         tensor = tensor.detach().cpu().contiguous()
         kind = _TORCH_TYPES.get(str(tensor.dtype))
-        if kind == "BF16":  # numpy has no such type
+        if kind == "BF16":  # numpy has no type bfloat16.
             import torch
             content = tensor.view(torch.int16).numpy()
         else:
@@ -102,16 +103,16 @@ def _bytes(name, tensor):
         if kind:
             content = content.astype(content.dtype.newbyteorder("<"), copy=False)
     if kind is None:
-        raise TypeError(f"the tensor {name} has the type {tensor.dtype}, which a safetensors file hasn't")
+        raise TypeError(f"the tensor {name} has the type {tensor.dtype}, which a safetensors file can't store")
     return kind, list(tensor.shape), content
 
 
 def write_safetensors(path, tensors):
-    """Writes tensors of torch or numpy as a safetensors file: its header is small enough that no library is needed."""
+    """Writes tensors of torch or numpy as a safetensors file. The format is so simple that no library is needed."""
     header, parts, offset = {}, [], 0
     for name, tensor in tensors.items():
         if not hasattr(tensor, "dtype"):
-            raise TypeError(f"the entry {name} of the state dict is a {type(tensor).__name__} and no tensor")
+            raise TypeError(f"the entry {name} of the state dict is a {type(tensor).__name__} and not a tensor")
         kind, shape, content = _bytes(name, tensor)
         header[name] = {"dtype": kind, "shape": shape, "data_offsets": [offset, offset + content.nbytes]}
         offset += content.nbytes

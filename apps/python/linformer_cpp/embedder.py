@@ -1,4 +1,4 @@
-"""Vectors of texts, with the interface of sentence_transformers.SentenceTransformer."""
+"""Embeds texts, with the interface of sentence_transformers.SentenceTransformer."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,10 +19,10 @@ class Embedder(Task):
     """Embeds texts.
 
     model         a ``Model``, a ``.lnfr`` file, or a checkpoint
-    pooling       "cls", "mean", "max", "lasttoken" or "weightedmean"; None: as the model says
-    truncate_dim  each vector has its first numbers only
-    prompts       ``{name: text}``, in the place of the model's own
-    options       as ``linformer_cpp.model.text_options`` lists them: ``threads``, ``max_tokens``, ``on_long``, ...
+    pooling       "cls", "mean", "max", "lasttoken" or "weightedmean"; by default as the model says
+    truncate_dim  the number of values of a vector that are kept; by default all
+    prompts       ``{name: text}``, which replaces the model's own prompts
+    options       the options of ``linformer_cpp.model.text_options``: ``threads``, ``max_tokens``, ``on_long``, ...
     """
 
     def __init__(self, model: ModelLike, *, pooling: str | None = None, truncate_dim: int | None = None,
@@ -45,17 +45,18 @@ class Embedder(Task):
 
     @property
     def max_seq_length(self) -> int:
-        """Tokens that are read of a text."""
+        """The most tokens of a text that are read."""
         return self._options.get("max_tokens") or self.model.max_tokens
 
     def get_sentence_embedding_dimension(self) -> int:
-        """The length of a vector."""
+        """Returns the number of values of a vector."""
         return min(self._width, self.truncate_dim or self._width)
 
     get_embedding_dimension = get_sentence_embedding_dimension
 
     def _embedder(self, prompt, normalize):
-        """The library's embedder for one of the model's prompts; None: its default, "" none."""
+        """Returns the library's embedder for one of the model's prompts. None is the default prompt, and "" is no
+        prompt."""
         key = (prompt, normalize)
         if key not in self._handles:
             self._handles[key] = Handle(
@@ -69,13 +70,13 @@ class Embedder(Task):
                normalize_embeddings: bool = False, truncate_dim: int | None = None, precision: str = "float32",
                convert_to_numpy: bool = True, convert_to_tensor: bool = False,
                device=None) -> np.ndarray | Iterator[np.ndarray]:
-        """float32 vectors: ``[n, d]`` of a list of texts, ``[d]`` of one text.
+        """Returns float32 vectors: ``[n, d]`` for a list of texts, ``[d]`` for one text.
 
-        An iterator of texts gives an iterator of vectors; at most 512 texts are in memory at a time. A vector
-        depends on its text alone, so ``batch_size`` and ``device`` are accepted and change nothing. ``prompt`` is put
-        before each text; ``prompt_name`` names one of ``prompts``. With ``normalize_embeddings`` vectors have the
-        length 1. ``precision`` "ubinary" and "binary" keep one bit of each number, eight in a byte: uint8 or int8
-        ``[n, d / 8]``.
+        An iterator of texts gives an iterator of vectors; at most 512 texts are in memory at a time. A vector depends
+        only on its text, so ``batch_size`` and ``device`` are accepted and have no effect. ``prompt`` is put before
+        each text; ``prompt_name`` names one of ``prompts``. With ``normalize_embeddings`` vectors have the length 1.
+        With the ``precision`` "ubinary" or "binary" only the sign of each value is kept, eight in a byte, and vectors
+        are uint8 or int8 ``[n, d / 8]``.
         """
         if precision not in ("float32", "binary", "ubinary"):
             raise ValueError(f'precision is {precision!r}; it is "float32", "binary" or "ubinary"')
@@ -124,11 +125,11 @@ class Embedder(Task):
         return vectors
 
     def encode_query(self, sentences, **options):
-        """As ``encode()``, with the prompt named "query" where there is one."""
+        """Calls ``encode()`` with the prompt named "query" if there is one."""
         return self._encode_with("query", sentences, options)
 
     def encode_document(self, sentences, **options):
-        """As ``encode()``, with the first of the prompts "document", "passage" and "corpus"."""
+        """Calls ``encode()`` with the first existing one of the prompts "document", "passage" and "corpus"."""
         return self._encode_with(("document", "passage", "corpus"), sentences, options)
 
     def _encode_with(self, names, sentences, options):
@@ -141,15 +142,15 @@ class Embedder(Task):
         return self.encode(sentences, **options)
 
     async def encode_async(self, sentences, **options):
-        """``encode()`` in a thread, for programs with an event loop."""
+        """Calls ``encode()`` in a thread, for programs with an event loop."""
         return await self._in_thread(self.encode, sentences, **options)
 
     def similarity(self, first, second) -> np.ndarray:
-        """The cosines of each vector of ``first`` with each of ``second``, ``[n, m]``."""
+        """Returns the cosine of each vector of ``first`` with each vector of ``second``, ``[n, m]``."""
         return _unit(first) @ _unit(second).T
 
     def similarity_pairwise(self, first, second) -> np.ndarray:
-        """The cosine of each vector of ``first`` with that of ``second`` in its place, ``[n]``."""
+        """Returns the cosine of each vector of ``first`` with the vector of ``second`` at the same index, ``[n]``."""
         return np.sum(_unit(first) * _unit(second), axis=1)
 
 

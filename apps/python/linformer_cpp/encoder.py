@@ -1,4 +1,4 @@
-"""Hidden states of an encoder."""
+"""Computes hidden states of an encoder."""
 from __future__ import annotations
 
 import ctypes
@@ -13,10 +13,10 @@ from .tokenizer import Tokenizer
 
 
 class Encoder:
-    """Hidden states: ``encoder.hidden(["A text."])[0]`` has a row of ``model.width`` floats for each token.
+    """Computes hidden states: ``encoder.hidden(["A text."])[0]`` has a row of ``model.width`` floats for each token.
 
     model       a ``Model``, a ``.lnfr`` file, or a checkpoint
-    max_tokens  of a text; 0: as many as the model reads. Memory is planned for it
+    max_tokens  the most tokens of a text, for which memory is reserved; 0 is the model's limit
     """
 
     def __init__(self, model: ModelLike, *, max_tokens: int = 0, threads: int = 1, compute: str = "auto"):
@@ -31,12 +31,13 @@ class Encoder:
         self._lock = new_lock(self)
 
     def hidden(self, texts, layer: int = -1) -> list[np.ndarray]:
-        """A list with float32 ``[tokens, width]`` of each text. ``layer`` -1 is the output, 0 the embedding."""
+        """Returns a list with float32 ``[tokens, width]`` for each text. The ``layer`` -1 is the output, 0 the
+        embedding."""
         return [self.hidden_of(encoding.ids, encoding.type_ids, layer)
                 for encoding in self.tokenizer(list(texts), max_length=self._max_tokens)]
 
     def hidden_of(self, ids, type_ids=None, layer: int = -1) -> np.ndarray:
-        """float32 ``[tokens, width]`` of token ids."""
+        """Returns float32 ``[tokens, width]`` for token ids."""
         given = np.ascontiguousarray(ids, np.int32)
         types = None if type_ids is None else np.ascontiguousarray(type_ids, np.uint8)
         if types is not None and types.shape != given.shape:

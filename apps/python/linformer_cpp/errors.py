@@ -1,8 +1,8 @@
-"""The exceptions of this package. Each has the library's error code and its message."""
+"""Defines the exceptions of this package. Each has the library's error code and its message."""
 
 
 class LinformerError(Exception):
-    """The base of all errors. ``code`` is the name of an ``lnf_code`` in lower case, without its prefix."""
+    """The base of all errors. ``code`` is the name of an ``lnf_code`` without its prefix, in lower case."""
 
     def __init__(self, message, code="internal"):
         super().__init__(message)
@@ -13,7 +13,7 @@ class LinformerError(Exception):
 
 
 class InvalidArgument(LinformerError, ValueError):
-    """An argument has a value that the model or the library doesn't take."""
+    """An argument has a value that the model or the library doesn't accept."""
 
 
 class TooLong(LinformerError, ValueError):
@@ -25,7 +25,7 @@ class Cancelled(LinformerError):
 
 
 class FileError(LinformerError, OSError):
-    """The operating system refused to read or write a file."""
+    """A file can't be read or written."""
 
     def __init__(self, message, code="io"):
         LinformerError.__init__(self, message, code)
@@ -39,18 +39,18 @@ class OutOfMemory(LinformerError, MemoryError):
 
 
 class CorruptFile(LinformerError, ValueError):
-    """The file contradicts its format or itself."""
+    """A file doesn't follow its format, or contradicts itself."""
 
 
 class Unsupported(LinformerError):
-    """The file or the option is valid, but this version, build or processor can't do it."""
+    """A file or an option is valid, but this version, build or processor doesn't support it."""
 
 
 class ConversionError(LinformerError):
     """linformer-convert ended with an error."""
 
 
-#: (name, exception) of each ``lnf_code``.
+#: Maps each ``lnf_code`` to its name and its exception.
 BY_CODE = {
     0x10: ("invalid_argument", InvalidArgument),
     0x11: ("too_long", TooLong),

@@ -1,4 +1,4 @@
-"""Masked tokens, with the interface of the pipeline "fill-mask" of transformers."""
+"""Fills masked tokens, with the interface of the pipeline "fill-mask" of transformers."""
 from __future__ import annotations
 
 from . import _c
@@ -10,11 +10,11 @@ from .tokenizer import Tokenizer
 
 
 class FillMask(Task):
-    """Says which tokens belong in the place of a mask.
+    """Finds the most probable tokens for the masks in a text.
 
     model    a ``Model``, a ``.lnfr`` file, or a checkpoint, with a masked-LM head
-    top_k    tokens of each mask
-    options  as ``linformer_cpp.model.text_options`` lists them: ``threads``, ``max_tokens``, ...
+    top_k    the number of tokens for each mask
+    options  the options of ``linformer_cpp.model.text_options``: ``threads``, ``max_tokens``, ...
     """
 
     def __init__(self, model: ModelLike, *, top_k: int = 5, **options):
@@ -29,8 +29,8 @@ class FillMask(Task):
         return {"top_k": self._top_k}
 
     def __call__(self, inputs, show_progress_bar: bool = False) -> list:
-        """The best tokens for each mask: a list of dicts with "score", "token", "token_str" and "sequence". A text with
-        several masks has a list of such lists."""
+        """Returns the best tokens for the mask of a text as a list of dicts with "score", "token", "token_str" and
+        "sequence". A text with several masks has a list of these lists."""
         if is_stream(inputs):
             return streamed(inputs, self, show_progress_bar)
         single = is_single(inputs)

@@ -1,4 +1,4 @@
-"""Model files. A model is immutable, and any number of objects may share it."""
+"""Loads model files. A model is immutable, and any number of objects may share it."""
 from __future__ import annotations
 
 import ctypes
@@ -17,7 +17,7 @@ _ON_LONG = {"truncate": 0, "window": 1, "error": 2}
 
 
 def chosen(values, name, value):
-    """The number that stands for a name; raises a ValueError with all names if there is no such name."""
+    """Returns the number that ``values`` has for a name. Raises a ValueError with all names if the name is unknown."""
     try:
         return values[value]
     except KeyError:
@@ -25,7 +25,8 @@ def chosen(values, name, value):
 
 
 class Head:
-    """What a classification head gives: ``name``, ``kind``, ``labels``, and whether it reads pairs or each token."""
+    """The properties of a classification head: its ``name``, ``kind`` and ``labels``, and whether it compares two
+    texts, classifies each token, or finds spans."""
 
     __slots__ = ("index", "name", "kind", "labels", "compares_two", "each_token", "spans", "has_labels")
 
@@ -45,9 +46,9 @@ class Head:
 
 
 class Model:
-    """A model file. Any number of threads and objects may use it; it is mapped, so processes share its memory.
+    """A model file. Any number of threads and objects may use it. The file is mapped, so processes share its memory.
 
-    ``path`` is a ``.lnfr`` file. ``load()`` takes checkpoints, too. Pickled, a model is its path.
+    ``path`` is a ``.lnfr`` file. ``load()`` takes checkpoints, too. A pickle of a model has only the path of the file.
     """
 
     def __init__(self, path: str | os.PathLike, read_all: bool = False):
@@ -82,7 +83,7 @@ class Model:
 
     @property
     def default_prompt_name(self) -> str | None:
-        """The name of the prompt that is used where none is given, or None."""
+        """The name of the prompt that is used by default, or None if there is none."""
         index = self._embedding().default_prompt
         return None if index < 0 else list(self.prompts)[index]
 
@@ -92,7 +93,7 @@ class Model:
         return info
 
     def head(self, head: str | int | None = None) -> Head:
-        """A head by its name or index; the first one without either."""
+        """Returns the head with a name or an index, or the first head for None."""
         if not self.heads:
             raise Unsupported("the model has no classification head", "unsupported")
         index = 0 if head is None else head
@@ -104,11 +105,12 @@ class Model:
         return self.heads[index]
 
     def verify(self) -> None:
-        """Compares every tensor with its checksum; raises ``CorruptFile``."""
+        """Compares every tensor with its checksum. Raises ``CorruptFile`` if one differs."""
         check(lib.lnf_model_verify, self.pointer)
 
     def plan(self, tokens: int = 0, batch: int = 1, threads: int = 1, compute: str = "auto") -> dict:
-        """The memory and precision of a session for calls of this size: ``{"arena_bytes": int, "precision": str}``."""
+        """Returns the memory and the precision of a session for calls of this size, as ``{"arena_bytes": int,
+        "precision": str}``."""
         options = filled(_c.SessionOptions, lib.lnf_session_options_init_sized, max_tokens=tokens, max_batch=batch,
                          threads=threads, compute=chosen(_COMPUTE, "compute", compute))
         size, needed = ctypes.c_uint64(), ctypes.c_size_t()
@@ -122,7 +124,7 @@ class Model:
         return type(self), (self.path, self._read_all)
 
     def _repr_html_(self):
-        """What a notebook shows."""
+        """Returns the HTML that a notebook shows."""
         import html
         rows = [("file", os.path.basename(self.path)), ("megabytes", f"{self.file_bytes / 1e6:,.1f}"),
                 ("dialect", self.dialect), ("layers", f"{self.layers} of {self.width}"),
@@ -138,37 +140,38 @@ class Model:
         return f"Model({os.path.basename(self.path)!r}: {', '.join(parts)})"
 
 
-#: What functions take for a model: a ``Model``, or the path of a model file or a checkpoint.
+#: The type of the argument ``model``: a ``Model``, or the path of a model file or a checkpoint.
 ModelLike = Union[Model, str, os.PathLike]
 
 
 def load(path: ModelLike, dtype: str | None = None, cache_dir: str | os.PathLike | None = None,
          **convert_options: Any) -> Model:
-    """A model from a ``.lnfr`` file, or from a checkpoint's file or folder, which is converted once into the cache.
+    """Returns the model of a ``.lnfr`` file or of a checkpoint's file or folder. A checkpoint is converted once and
+    cached.
 
     ``dtype`` (``"f32"``, ``"bf16"``, ``"f16"``, ``"int8"``) and the options of ``convert()`` are for checkpoints. The
-    cache is found by the content of the checkpoint's files and by these options.
+    cache finds a converted model by the content of the checkpoint's files and by these options.
     """
     if isinstance(path, Model):
         return path
     path = os.fspath(path)
     if os.path.isfile(path) and path.endswith(".lnfr"):
         if dtype is not None or convert_options:
-            raise ValueError(f"{path} is a model file already: dtype and options of the conversion are for checkpoints")
+            raise ValueError(f"{path} is a model file already; dtype and the options of convert() are for checkpoints")
         return Model(path)
-    from . import cache  # imported here, because most programs load model files and don't need hashlib and tempfile
+    from . import cache  # Most programs load model files and don't need hashlib and tempfile, which this imports.
     return Model(cache.converted(path, dtype or "f32", cache_dir, convert_options))
 
 
 def text_options(threads=1, max_tokens=0, on_long="truncate", overlap=-1, compute="auto", backend="native", isa="auto",
                  max_batch=0, max_rows=0, truncation=None):
-    """``lnf_text_options`` from the arguments that all classes of this package take.
+    """Returns ``lnf_text_options`` for the arguments that all classes of this package take.
 
-    threads     of a call; each takes whole texts. The results don't depend on it
-    max_tokens  of a text; 0: as many as the model reads
-    on_long     what happens to longer ones: "truncate", "window" (the mean of overlapping windows) or "error"
-    overlap     tokens that two windows share; -1: a quarter of a window
-    compute     "auto", "f32", "bf16", "no_bf16": what weights in bf16 and int8 are multiplied in
+    threads     the number of threads of a call. It doesn't change the results
+    max_tokens  the most tokens of a text; 0 is the model's limit
+    on_long     what is done with longer texts: "truncate", "window" (the mean over overlapping windows) or "error"
+    overlap     the number of tokens that two windows share; -1 is a quarter of a window
+    compute     the precision of products with weights in bf16 and int8: "auto", "f32", "bf16" or "no_bf16"
     """
     changes = {"threads": threads, "max_tokens": max_tokens, "on_long": chosen(_ON_LONG, "on_long", on_long),
                "overlap": overlap, "compute": chosen(_COMPUTE, "compute", compute),

@@ -16,10 +16,10 @@ from .model import ModelLike
 class Reranker(Task):
     """Scores documents for a query.
 
-    model    a ``Model``, a ``.lnfr`` file, or a checkpoint, with a head of one output that reads two texts
-    head     the index of that head; None: the first such
-    logits   True: scores are the head's outputs, and not what its activation makes of them
-    options  as ``linformer_cpp.model.text_options`` lists them: ``threads``, ``max_tokens``, ``on_long``, ...
+    model    a ``Model``, a ``.lnfr`` file, or a checkpoint, with a head that has one output for two texts
+    head     the name or index of this head; by default the first one of this kind
+    logits   if True, scores are the head's outputs before its activation
+    options  the options of ``linformer_cpp.model.text_options``: ``threads``, ``max_tokens``, ``on_long``, ...
     """
 
     def __init__(self, model: ModelLike, *, head: str | int | None = None, logits: bool = False, **options):
@@ -33,7 +33,7 @@ class Reranker(Task):
         return {"head": self._head, "logits": self._logits}
 
     def predict(self, sentences, batch_size: int = 32, show_progress_bar: bool | None = None):
-        """The score of each (query, document), float32 ``[n]``; of one pair a number."""
+        """Returns the scores of pairs (query, document), float32 ``[n]``, or a number for a single pair."""
         single = len(sentences) == 2 and all(isinstance(text, str) for text in sentences)
         pairs = [sentences] if single else as_list(sentences)
         queries, documents = Texts([pair[0] for pair in pairs]), Texts([pair[1] for pair in pairs])
@@ -51,7 +51,8 @@ class Reranker(Task):
 
     def rank(self, query: str, documents: Sequence[str], top_k: int | None = None, return_documents: bool = False,
              show_progress_bar: bool | None = None) -> list[dict]:
-        """The documents, best first: ``[{"corpus_id": ..., "score": ...}, ...]``, with "text" where it is wanted."""
+        """Returns ``[{"corpus_id": ..., "score": ...}, ...]``, best document first. With ``return_documents`` each dict
+        also has "text"."""
         documents = as_list(documents)
         if not documents:
             return []
@@ -69,5 +70,5 @@ class Reranker(Task):
         return found
 
     async def rank_async(self, query, documents, **options):
-        """``rank()`` in a thread, for programs with an event loop."""
+        """Calls ``rank()`` in a thread, for programs with an event loop."""
         return await self._in_thread(self.rank, query, documents, **options)

@@ -1,4 +1,4 @@
-"""Entities of texts, with the interface of the pipeline "token-classification" of transformers."""
+"""Finds entities in texts, with the interface of the pipeline "token-classification" of transformers."""
 from __future__ import annotations
 
 from . import _c
@@ -14,8 +14,8 @@ class Tagger(Task):
     """Finds names and other entities.
 
     model                 a ``Model``, a ``.lnfr`` file, or a checkpoint, with a head that labels tokens
-    aggregation_strategy  "simple", "first", "average", "max", or "none": each token by itself
-    options               as ``linformer_cpp.model.text_options`` lists them; long texts are read by windows
+    aggregation_strategy  "simple", "first", "average" or "max", or "none" for a result for each token
+    options               the options of ``linformer_cpp.model.text_options``; by default long texts are read in windows
     """
 
     def __init__(self, model: ModelLike, *, aggregation_strategy: str = "simple", head: str | int | None = None,
@@ -31,8 +31,8 @@ class Tagger(Task):
         return {"aggregation_strategy": self.aggregation_strategy, "head": self._head}
 
     def __call__(self, inputs, batch_size: int | None = None, show_progress_bar: bool = False) -> list:
-        """The entities of each text in their order: dicts with "entity_group" ("entity" without aggregation), "score",
-        "word" (copied from the text), "start" and "end" (characters of the text)."""
+        """Returns the entities of each text in the order of the text, as dicts with "entity_group" ("entity" without
+        aggregation), "score", "word" (copied from the text), "start" and "end" (characters of the text)."""
         if is_stream(inputs):
             return streamed(inputs, self, show_progress_bar)
         single = is_single(inputs)
@@ -56,5 +56,5 @@ class Tagger(Task):
         return found[0] if single else found
 
     async def call_async(self, inputs, **options):
-        """The same in a thread, for programs with an event loop."""
+        """Calls the object in a thread, for programs with an event loop."""
         return await self._in_thread(self, inputs, **options)

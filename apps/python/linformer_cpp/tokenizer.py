@@ -1,4 +1,4 @@
-"""Texts to token ids and back."""
+"""Converts texts to token ids and back."""
 from __future__ import annotations
 
 import ctypes
@@ -10,8 +10,8 @@ from .model import ModelLike, load
 
 
 class Encoding:
-    """The tokens of a text: ``ids``, ``type_ids``, ``offsets`` (characters, begin and end), and ``total``: how many
-    there would be without truncation."""
+    """The tokens of a text: ``ids``, ``type_ids``, ``offsets`` (begin and end of each token in characters), and
+    ``total``, the number of tokens without truncation."""
 
     __slots__ = ("ids", "type_ids", "offsets", "total")
 
@@ -37,7 +37,7 @@ class Tokenizer:
 
     def encode(self, text: str, pair: str | None = None, max_length: int = 0, add_special_tokens: bool = True,
                truncation: str = "longest_first") -> Encoding:
-        """The tokens of a text, or of two; ``max_length`` 0: all of them."""
+        """Returns the tokens of a text or a pair, at most ``max_length``. If ``max_length`` is 0, there is no limit."""
         first, second = utf8(text), None if pair is None else utf8(pair)
         rules = {"longest_first": 1, "only_first": 2, "only_second": 3}
         options = filled(_c.EncodeOptions, lib.lnf_encode_options_init_sized, max_length=max_length,
@@ -53,11 +53,11 @@ class Tokenizer:
                         lib.lnf_encoding_total(encoding.pointer))
 
     def __call__(self, texts, **options):
-        """The encoding of a text, or a list of them."""
+        """Returns the encoding of a text, or a list of encodings for several texts."""
         return self.encode(texts, **options) if isinstance(texts, str) else [self.encode(t, **options) for t in texts]
 
     def decode(self, ids, skip_special_tokens: bool = False) -> str:
-        """The text of token ids."""
+        """Returns the text of token ids."""
         ids = list(ids)
         array, needed = (ctypes.c_int32 * len(ids))(*ids), ctypes.c_size_t()
         check(lib.lnf_decode, self._handle.pointer, array, len(ids), int(skip_special_tokens), None, 0, needed)

@@ -1,8 +1,9 @@
 #!/bin/bash
 # Builds the library for Android and packs it as an AAR with prefab modules, which Gradle's externalNativeBuild links.
-#   bash apps/release/android/android.sh NDK [FOLDER]     NDK: the folder of r26 or newer; FOLDER: build/android
-# The libraries that it needs are the pinned ones (third_party/README.md): LINFORMER_DEPS_DIR names a folder of archives,
-# else they are downloaded. Shared objects are laid out for pages of 16 KB, which devices have from Android 15 on.
+#   bash apps/release/android/android.sh NDK [FOLDER]
+# NDK is the folder of the NDK, r26 or newer. FOLDER is build/android by default. The pinned libraries
+# (third_party/README.md) are taken from the folder LINFORMER_DEPS_DIR, or downloaded if that is not set. Shared objects
+# are laid out for pages of 16 KB, which devices may have from Android 15 on.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
 
@@ -14,7 +15,7 @@ ndk=$(realpath "$1")
 strip=$(echo "$ndk"/toolchains/llvm/prebuilt/*/bin/llvm-strip)
 out=${2:-build/android}
 version=$(sed -n 's/^project(linformer VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
-level=24  # of the system's interface: Android 7
+level=24  # The API level of Android 7.
 aar=$out/aar
 module=$aar/prefab/modules/linformer
 rm -rf "$aar"
@@ -31,7 +32,7 @@ for abi in arm64-v8a armeabi-v7a x86_64; do
   cmake --build "$out/$abi" --target linformer_shared --parallel "$(nproc)"
   folder=$module/libs/android.$abi
   mkdir -p "$folder"
-  # Without a version in its name: the loader of Android finds no other.
+  # The file has no version in its name, because Android's loader wouldn't find it.
   cp -L "$out/$abi/runtime/liblinformer.so" "$folder/liblinformer.so"
   "$strip" --strip-unneeded "$folder/liblinformer.so"
   printf '{"abi": "%s", "api": %d, "ndk": %d, "stl": "none", "static": false}\n' "$abi" "$level" \

@@ -1,7 +1,8 @@
 #!/bin/bash
 # Builds the library for iOS and its simulator and packs it as an xcframework. Needs macOS with Xcode and CMake.
-#   bash apps/release/ios/ios.sh [FOLDER]     FOLDER: build/ios
-# The libraries that it needs are the pinned ones (third_party/README.md), as in android.sh.
+#   bash apps/release/ios/ios.sh [FOLDER]
+# FOLDER is build/ios by default. The pinned libraries (third_party/README.md) are taken from the folder
+# LINFORMER_DEPS_DIR, or downloaded if that is not set.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
 

@@ -1,10 +1,11 @@
-# Builds for another system with zig, which brings that system's headers and libraries:
+# A toolchain that builds for another system with zig, which contains that system's headers and libraries:
 #   cmake -S . -B build/windows -G Ninja -DCMAKE_TOOLCHAIN_FILE=apps/release/toolchains/zig.cmake \
 #     -DLINFORMER_ZIG_TARGET=x86_64-windows-gnu -DLINFORMER_FETCH_DEPS=ON -DCMAKE_BUILD_TYPE=Release
 # LINFORMER_ZIG_TARGET is a target as zig names it, such as x86_64-linux-musl, aarch64-linux-gnu.2.28 (which runs with
 # glibc 2.28 and newer), x86_64-macos or aarch64-macos. LINFORMER_ZIG is the program; by default the one on the PATH.
 #
-# Libraries and headers of this machine are of another system, so none is looked for: LINFORMER_FETCH_DEPS brings them.
+# Libraries and headers of this machine are not looked for, because they belong to another system. LINFORMER_FETCH_DEPS
+# fetches the needed libraries.
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES LINFORMER_ZIG LINFORMER_ZIG_TARGET LINFORMER_ZIG_SCRIPTS)
 if(NOT LINFORMER_ZIG)
   find_program(LINFORMER_ZIG zig)
@@ -21,8 +22,9 @@ string(REPLACE linux Linux CMAKE_SYSTEM_NAME ${CMAKE_MATCH_2})
 string(REPLACE windows Windows CMAKE_SYSTEM_NAME ${CMAKE_SYSTEM_NAME})
 string(REPLACE macos Darwin CMAKE_SYSTEM_NAME ${CMAKE_SYSTEM_NAME})
 
-# CMake wants programs of one word where it doesn't take a list, so each of zig's commands becomes a script. zig names
-# processors in its own way, so the script for the compilers translates the kernels' -march=armv8.2-a+EXTENSION.
+# Some variables of CMake must be the path of a program without arguments, so each of zig's commands becomes a script.
+# zig has its own names for processors, so the scripts of the compilers translate the kernels'
+# -march=armv8.2-a+EXTENSION.
 set(translate "for argument; do
   shift
   case $argument in -march=armv8.2-a+*) argument=-mcpu=generic+v8_2a+\${argument##*+} ;; esac
@@ -49,7 +51,8 @@ set(CMAKE_AR ${LINFORMER_ZIG_SCRIPTS}/ar CACHE FILEPATH "")
 set(CMAKE_RANLIB ${LINFORMER_ZIG_SCRIPTS}/ranlib CACHE FILEPATH "")
 set(CMAKE_RC_COMPILER ${LINFORMER_ZIG_SCRIPTS}/rc)
 
-# Builds in two folders shall give the same bytes. These flags keep names of folders and files out of the output:
+# Builds in different folders must give the same bytes. These flags keep the names of folders and files out of the
+# output:
 # - zig writes debug information by default, which contains names of folders. -g0 turns it off.
 # - An object for Windows contains the name of a temporary file, unless -object-file-name gives another name. A program
 #   for Windows contains an identifier that is computed from debug information; -s removes it.
@@ -57,7 +60,7 @@ set(CMAKE_RC_COMPILER ${LINFORMER_ZIG_SCRIPTS}/rc)
 #   library for macOS contains the folder of the build, unless CMAKE_INSTALL_NAME_DIR gives another folder.
 set(flags "-g0")
 if(CMAKE_SYSTEM_NAME STREQUAL Linux)
-  # As GCC does on Debian: the system chooses where the program lies in memory, static programs included.
+  # Programs, static ones included, are position-independent, as those of GCC on Debian.
   string(APPEND flags " -fPIC")
   set(CMAKE_EXE_LINKER_FLAGS_INIT -pie)
 elseif(CMAKE_SYSTEM_NAME STREQUAL Windows)

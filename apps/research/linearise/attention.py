@@ -1,16 +1,17 @@
-"""Attention with a window and with compressed keys in PyTorch, as the runtime computes it (schema/FORMAT.md).
+"""Computes attention with a window and with compressed keys in PyTorch, as the runtime does (schema/FORMAT.md).
 
-Queries, keys and values are [batch, heads, n, width of a head]. Texts begin at position 0 and are padded at their ends.
+Queries, keys and values have the shape [batch, heads, n, width of a head]. A text begins at position 0, and its padding
+follows its last token.
 """
 import torch
 from torch import nn
 from torch.nn import functional
 
-LEAST_BLOCK = 64  # queries that attend together, at least
+LEAST_BLOCK = 64  # The smallest number of queries in a block of attend_blocks().
 
 
 class Batch:
-    """The texts of one forward pass: ids [batch, n], and what follows from their lengths."""
+    """The texts of one forward pass: their ids [batch, n], which tokens aren't padding, and their lengths."""
 
     def __init__(self, ids, mask):
         self.ids = ids
@@ -19,14 +20,15 @@ class Batch:
         self.padded = not bool(self.valid.all())
 
     def first_positions(self, tokens):
-        """Returns the position of each text's first such token, [batch, tokens], and whether the text has one."""
+        """Returns two arrays [batch, tokens]: the position of the first occurrence of each token of `tokens` in each
+        text, and whether the text has the token."""
         wanted = torch.tensor(tokens, device=self.ids.device)
         at = (self.ids[:, None, :] == wanted[None, :, None]) & self.valid[:, None, :]
         return at.int().argmax(2), at.any(2)
 
 
 class Compression(nn.Module):
-    """The matrices E and F of one layer, [k, N]. One matrix serves both keys and values if `values` is None."""
+    """The matrices E and F of one layer, [k, N]. If `values` is None, one matrix compresses both keys and values."""
 
     def __init__(self, plan, keys, values=None):
         super().__init__()
@@ -51,7 +53,8 @@ class Compression(nn.Module):
 
 
 def full_attention(query, key, value, batch, scale, window=None, bias=None, dropout=0.0):
-    """Attention to all rows of the text, or to a window. `bias` [1 or batch, heads, n, n] is added to the scores."""
+    """Computes attention to all rows of the text, or to the rows of a window if `window` isn't None. `bias`, [1 or
+    batch, heads, n, n], is added to the scores."""
     n = query.shape[2]
     mask = batch.valid[:, None, None, :] if batch.padded else None
     if window is not None and window < n - 1:
@@ -64,7 +67,7 @@ def full_attention(query, key, value, batch, scale, window=None, bias=None, drop
 
 
 def attend(query, key, value, batch, compression, plan, scale, bias=None, dropout=0.0):
-    """The attention of a layer that isn't full. Returns the context, shaped as `query`."""
+    """Computes the attention of a layer that isn't full. Returns the context in the shape of `query`."""
     if plan.k:
         keys, values = compression.rows(key, batch, 0), compression.rows(value, batch, 1)
     else:
@@ -80,10 +83,10 @@ def attend(query, key, value, batch, compression, plan, scale, bias=None, dropou
 
 
 def attend_dense(query, key, value, keys, values, seen, batch, window, scale, bias, dropout):
-    """Attention to a window and to compressed rows by one matrix of scores, [n, n + k]."""
+    """Computes attention to a window and to compressed rows with one matrix of scores, [n, n + k]."""
     n, k = query.shape[2], keys.shape[2]
     own = batch.valid[:, None, None, :] & band_mask(n, window, query.device)[None, None]
-    own = own | identity(n, query.device)[None, None]  # no query without a key, though it be of padding
+    own = own | identity(n, query.device)[None, None]  # A query of padding sees itself: a softmax of no keys is NaN.
     mask = torch.cat([own, seen[:, None, None, :].expand(-1, 1, n, -1)], 3)
     if bias is not None:
         bias = functional.pad(bias, (0, k)).to(query.dtype)
@@ -93,7 +96,8 @@ def attend_dense(query, key, value, keys, values, seen, batch, window, scale, bi
 
 
 def attend_blocks(query, key, value, keys, values, seen, batch, window, block, scale, dropout):
-    """The same by blocks of queries, each with the keys of its own window: the cost grows with n and not with n^2."""
+    """Computes the same as attend_dense() in blocks of queries. Each block sees only the keys of its windows, so the
+    cost grows with n and not with n^2."""
     size, heads, n, width = query.shape
     k, blocks, reach = keys.shape[2], -(-n // block), block + 2 * window
     extra = blocks * block - n
@@ -109,7 +113,7 @@ def attend_blocks(query, key, value, keys, values, seen, batch, window, block, s
     valid = functional.pad(batch.valid, (window, window + extra)).unfold(1, reach, block)  # [batch, blocks, reach]
     away = torch.arange(reach, device=query.device)[None, :] - torch.arange(block, device=query.device)[:, None]
     own = valid[:, :, None, :] & ((away >= 0) & (away <= 2 * window))[None, None]
-    own = own | (away == window)[None, None]  # no query without a key, though it be of padding
+    own = own | (away == window)[None, None]  # A query of padding sees itself: a softmax of no keys is NaN.
     mask = torch.cat([own, seen[:, None, None, :].expand(-1, blocks, block, -1)], 3)
     context = functional.scaled_dot_product_attention(
         queries, with_compressed(key, keys), with_compressed(value, values),

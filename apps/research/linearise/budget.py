@@ -1,4 +1,5 @@
-"""A plan by a budget of time: as many layers stay full as it allows, first those whose change costs most."""
+"""Chooses a plan that fits into a time. As many layers stay full as the time allows, first those whose change moves the
+last hidden states most."""
 import pathlib
 import re
 import tempfile
@@ -10,11 +11,12 @@ from linearise.errors import UserError
 from linearise.evaluate import BATCH
 from linearise.train import in_batches
 
-SECONDS = 1.0  # of each measurement
+SECONDS = 1.0  # The length of each measurement.
 
 
 def parse(text):
-    """Reads `45ms`, a time, or `0.6`, a share of the teacher's time. Returns the number and whether it is a time."""
+    """Reads a time such as `45ms`, or a share of the teacher's time such as `0.6`. Returns the number and whether it is
+    a time."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)(ms)?", text)
     if not match or not float(match.group(1)) > 0 or (not match.group(2) and float(match.group(1)) > 1):
         raise UserError(f"--budget {text!r} is neither a time such as 45ms nor a share of the teacher's time such as "
@@ -23,8 +25,8 @@ def parse(text):
 
 
 def choose(budget, every, teacher, make_student, tokens, device, length, threads):
-    """Returns a plan and what it rests on. every: the plan in which each layer is changed. make_student(plan) returns
-    an untrained Encoder with a plan."""
+    """Returns a plan, and the measurements that it was chosen by. `every` is the plan in which each layer is changed.
+    make_student(plan) returns an untrained Encoder with a plan."""
     value, is_time = parse(budget)
     layers, changed_layer = len(every), every[0]
     with tempfile.TemporaryDirectory() as temporary:
@@ -38,13 +40,13 @@ def choose(budget, every, teacher, make_student, tokens, device, length, threads
     allowed = value if is_time else value * full
     each = (full - changed) / layers
     if allowed < changed:
-        raise UserError(f"no plan with {changed_layer.kind()} takes {allowed:.1f} ms at {length} tokens: with all "
+        raise UserError(f"no plan with {changed_layer.kind()} takes only {allowed:.1f} ms at {length} tokens: with all "
                         f"layers changed it is {changed:.1f} ms, with none {full:.1f} ms. Give a larger --budget, "
                         "or smaller --k and --window.")
     stay = layers if each <= 0 else min(layers, int((allowed - changed) / each))
     if stay == layers:
         raise UserError(f"the budget needs no change: with all layers full a text of {length} tokens takes "
-                        f"{full:.1f} ms, and {allowed:.1f} ms are allowed. Give a smaller --budget, or none.")
+                        f"{full:.1f} ms, and {allowed:.1f} ms are allowed. Give a smaller --budget, or leave it out.")
     damage = damages(make_student(every), teacher, tokens, device)
     kept = sorted(range(layers), key=lambda i: -damage[i])[:stay]
     plan = [None if i in kept else changed_layer for i in range(layers)]
@@ -53,7 +55,8 @@ def choose(budget, every, teacher, make_student, tokens, device, length, threads
 
 @torch.no_grad()
 def damages(student, teacher, tokens, device, most=24):
-    """Returns for each layer the answers' distance to the teacher's where this layer alone is changed."""
+    """Returns for each layer the squared error of the last hidden states, relative to the teacher's, if only this layer
+    is changed."""
     order = sorted(range(len(tokens)), key=lambda i: -len(tokens.ids[i]))[:most]
     tokens = tokens.part(order)
     made = []

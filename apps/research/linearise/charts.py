@@ -1,4 +1,4 @@
-"""Small SVG charts for the report and the study: lines and bars with axes, no scripts, legible without colour."""
+"""Draws line charts as SVG for the report and the study. They have no scripts and can be read without colours."""
 import html
 import math
 
@@ -8,7 +8,7 @@ DASHES = ("", "7 4", "2 3", "9 3 2 3", "4 4", "12 4", "1 4", "6 2")
 
 
 def ticks(low, high, log=False):
-    """Returns about five round numbers between low and high."""
+    """Returns about five round numbers between low and high, or powers of two if `log`."""
     if log:
         first, last = math.floor(math.log2(low)), math.ceil(math.log2(high))
         step = max(1, math.ceil((last - first) / 7))
@@ -61,7 +61,8 @@ class Axes:
 
 
 def line_chart(title, x_label, y_label, series, log_x=False, log_y=False):
-    """Draws lines. series: a list of (name, [(x, y)] or [(x, y, error)]); an error is drawn as a bar of y +- error."""
+    """Returns the SVG of a line chart. `series` is a list of (name, points). A point is (x, y) or (x, y, error), and an
+    error is drawn as a bar from y - error to y + error."""
     points = [p for _, line in series for p in line]
     if not points:
         return ""

@@ -1,4 +1,4 @@
-"""An encoder of `transformers` whose attention follows a plan, with what turns its hidden states into answers."""
+"""Loads, runs and saves encoders of `transformers` whose attention follows a plan."""
 import contextlib
 import copy
 import dataclasses
@@ -21,7 +21,7 @@ from linearise.families import IMPLEMENTATION, POSITIONS, Attentions, check_fami
 from linearise.files import whole, write_json
 from linearise.plan import as_setting, read_setting
 
-TENSORS = "linformer.layers.{}.{}"  # of a layer, keys or values
+TENSORS = "linformer.layers.{}.{}"  # The name of a matrix: the layer's index, then "keys" or "values".
 NOT_COPIED = {".safetensors", ".bin", ".pt", ".h5", ".msgpack", ".onnx", ".lnfr", ".ot", ".gguf"}
 WEIGHTS_INDEX = ("model.safetensors.index.json", "pytorch_model.bin.index.json")
 
@@ -32,8 +32,9 @@ logging.getLogger("transformers").setLevel(logging.ERROR)
 
 @dataclasses.dataclass
 class Output:
-    """hidden: of the embedding and of each layer, [batch, n, width]. vector: [batch, width], of length 1; None where
-    the model has logits. logits: [batch, classes] of a classifier, [batch, n, classes] of a head for tokens."""
+    """What an encoder computes. `hidden` has the hidden states of the embedding and of each layer, [batch, n, width]
+    each. `vector`, [batch, width], has length 1, and is None if the model has logits. `logits` is [batch, classes] for
+    a classifier, and [batch, n, classes] for a head that answers for each token."""
     hidden: list
     vector: torch.Tensor = None
     logits: torch.Tensor = None
@@ -41,11 +42,11 @@ class Output:
 
 @dataclasses.dataclass(frozen=True)
 class ModelFolder:
-    """What the files of a folder say: of a model of transformers, or of one of sentence-transformers around it."""
-    folder: pathlib.Path       # as given
-    transformer: pathlib.Path  # of config.json and the weights
+    """A folder with a model of transformers, or with a model of sentence-transformers that contains one."""
+    folder: pathlib.Path       # The folder that the caller gave.
+    transformer: pathlib.Path  # The folder with config.json and the weights.
     pooling: str               # mean, cls or max
-    sentence: bool             # whether it is a folder of sentence-transformers
+    sentence: bool             # Whether it is a folder of sentence-transformers.
 
 
 def read_json(path):
@@ -58,7 +59,7 @@ def read_json(path):
 def read_folder(folder):
     folder = pathlib.Path(folder)
     if not folder.is_dir():
-        raise UserError(f"{folder} is no folder: give the folder of a model with its config.json.")
+        raise UserError(f"{folder} is not a folder: give the folder of a model with its config.json.")
     modules = folder / "modules.json"
     transformer, pooling, sentence = folder, "mean", False
     if modules.exists():
@@ -70,7 +71,7 @@ def read_folder(folder):
             elif kind == "Pooling":
                 pooling = pooling_mode(read_json(path / "config.json"), path)
     if not (transformer / "config.json").exists():
-        raise UserError(f"{transformer} has no config.json: give the folder of a model as Hugging Face has it.")
+        raise UserError(f"{transformer} has no config.json: give the folder of a model as Hugging Face saves it.")
     return ModelFolder(folder, transformer, pooling, sentence)
 
 
@@ -80,14 +81,14 @@ def pooling_mode(config, path):
     if not chosen and config.get("pooling_mode") in modes.values():
         chosen = [config["pooling_mode"]]
     if len(chosen) != 1:
-        raise UserError(f"{path} pools in a way that isn't supported: mean, cls and max are.")
+        raise UserError(f"{path} has a kind of pooling that isn't supported: only mean, cls and max are.")
     return chosen[0]
 
 
 def first_position(config):
-    """Returns the row of the position table that a text's first token has."""
+    """Returns the row of the position table for the first token of a text."""
     if config.model_type == "mpnet":
-        return 2  # whatever the id of its padding
+        return 2  # MPNet's first row doesn't depend on the id of its padding.
     return config.pad_token_id + 1 if config.model_type in ("roberta", "xlm-roberta", "camembert") else 0
 
 
@@ -96,7 +97,7 @@ def most_positions(config):
 
 
 class Encoder(nn.Module):
-    """A model of transformers, its tokenizer, and a plan with its matrices. It computes what the runtime will."""
+    """A model of transformers with its tokenizer and a plan with its matrices. It computes the same as the runtime."""
 
     def __init__(self, files, model, tokenizer, plan, compressions):
         super().__init__()
@@ -105,7 +106,7 @@ class Encoder(nn.Module):
         self.attentions = Attentions(plan, {int(i): c for i, c in self.compressions.items()})
         replace_attention(model, self.attentions)
         self.classifies = type(model).__name__.endswith("ForSequenceClassification")
-        # A head that guesses masked tokens stays as it is: its logits are many, and the hidden states decide them.
+        # A head that guesses masked tokens is kept but not run: its many logits depend only on the hidden states.
         self.tags = type(model).__name__.endswith(("ForTokenClassification", "ForQuestionAnswering"))
         self.inner = model if self.classifies or self.tags else model.base_model
 
@@ -153,7 +154,7 @@ class Encoder(nn.Module):
         return [str(self.config.id2label[i]) for i in range(self.config.num_labels)]
 
     def save(self, folder, length):
-        """Writes a folder that `linformer-convert` reads without flags. Texts may have up to `length` tokens."""
+        """Writes a folder that `linformer-convert` reads without options. Its texts may have up to `length` tokens."""
         folder = pathlib.Path(folder)
         transformer = folder / self.files.transformer.relative_to(self.files.folder) if self.keeps_kind() else folder
         copy_side_files(self.files, folder, self.keeps_kind())
@@ -176,14 +177,15 @@ class Encoder(nn.Module):
         for name in ("torch_dtype", "dtype", "auto_map"):
             config.pop(name, None)
         config.pop("linformer", None)
-        config["max_seq_length"] = length  # the matrices have columns for so many tokens
+        config["max_seq_length"] = length  # The matrices have columns for so many tokens.
         if any(layer is not None for layer in self.plan):
             config["linformer"] = as_setting(self.plan)
         write_json(transformer / "config.json", config)
         set_length(folder, transformer, length)
 
     def keeps_kind(self):
-        """Whether the folder stays one of sentence-transformers: not where a classifier was put on such a model."""
+        """Returns whether save() keeps the layout of the folder. If the model of a folder of sentence-transformers got
+        a classifier, save() writes a plain folder of transformers."""
         return not (self.classifies and self.files.sentence)
 
     @contextlib.contextmanager
@@ -198,7 +200,7 @@ class Encoder(nn.Module):
 def copy_side_files(files, folder, keeps_kind):
     source = files.folder if keeps_kind else files.transformer
     if folder.resolve() == source.resolve():
-        raise UserError(f"the output {folder} is the folder of the model: give another one with -o.")
+        raise UserError(f"the output {folder} is the folder of the model: give another folder with -o.")
     for path in sorted(source.rglob("*") if keeps_kind else source.iterdir()):
         relative = path.relative_to(source)
         hidden = any(part.startswith(".") for part in relative.parts)
@@ -214,7 +216,8 @@ def copy_side_files(files, folder, keeps_kind):
 
 
 def set_length(folder, transformer, length):
-    """Changes the files in which a tokenizer and sentence-transformers keep the most tokens of a text."""
+    """Writes the largest number of tokens of a text to the files of the tokenizer and of sentence-transformers that
+    have this number."""
     for path, name in ((transformer / "tokenizer_config.json", "model_max_length"),
                        (transformer / "sentence_bert_config.json", "max_seq_length"),
                        (folder / "sentence_bert_config.json", "max_seq_length")):
@@ -239,11 +242,12 @@ def model_class(config, classes):
 
 
 def load(folder, plan=None, compressions=None, positions=0, extend="tile", classes=None, seed=0):
-    """Loads a model of a folder.
+    """Loads a model from a folder.
 
-    plan: a LayerPlan or None for each layer; None: all layers stay full. compressions: layer -> Compression.
-    positions: tokens that a text may have, at least; beyond the model's own the table of positions is extended.
-    classes: names of the classes of a new head, which is initialised from `seed`; None: the head that the model has.
+    `plan` has a LayerPlan for each layer, or None for a layer that stays full. If `plan` is None, all layers stay full.
+    `compressions` maps the index of a layer to its Compression. A text may have at least `positions` tokens. If the
+    model allows fewer, its table of positions is extended as `extend` says. `classes` are the names of the classes of a
+    new head, which is initialised from `seed`. If it is None, the model keeps its own head.
     """
     files = read_folder(folder)
     try:
@@ -258,7 +262,7 @@ def load(folder, plan=None, compressions=None, positions=0, extend="tile", class
         model = quietly(lambda: model_class(config, classes).from_pretrained(files.transformer, **options))
     except UserError:
         raise
-    except Exception as error:  # whatever transformers raises for a folder that isn't a model
+    except Exception as error:  # transformers raises many types for a folder that isn't a model.
         raise UserError(f"{folder} can't be loaded: {str(error).splitlines()[0]}") from None
     if positions > most_positions(model.config):
         model = extended(model, positions, extend)
@@ -283,14 +287,14 @@ def load_student(folder):
 
 
 def quietly(call):
-    """Runs a call of transformers without what it prints about heads that are new."""
+    """Calls a function of transformers and suppresses its output, such as the warning about a new head."""
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
         return call()
 
 
 def extended(model, positions, how):
-    """Returns the model with room for `positions` tokens, whose new rows of the position table repeat the old ones
-    (tile) or lie between them (interpolate). Rotary positions need no rows."""
+    """Returns a model that reads texts of up to `positions` tokens. The new rows of its position table repeat the old
+    ones (tile) or are interpolated between them (interpolate). A model with rotary positions has no table."""
     first, old = first_position(model.config), most_positions(model.config)
     config = copy.deepcopy(model.config)
     config.max_position_embeddings = positions + first
@@ -314,8 +318,8 @@ def extended(model, positions, how):
 
 
 def extend_table(table, positions, how):
-    """tile: the rows between the first and the last follow each other again and again, so that the tokens of a long
-    text have the rows that they would have in windows of the model's own length (windows.py)."""
+    """Returns a table with `positions` rows. With `tile`, the rows between the first and the last are repeated, so that
+    the tokens of a long text have the rows that they would have in windows of the model's own length (windows.py)."""
     if how == "tile":
         rows = torch.arange(positions) - 1
         return table[torch.where(rows < 0, 0, 1 + rows % (len(table) - 2))].clone()

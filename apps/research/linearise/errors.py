@@ -1,5 +1,5 @@
-"""The one exception that the command reports as an error line."""
+"""Defines the exception that the command prints as an error line."""
 
 
 class UserError(Exception):
-    """What is wrong with an input or an option, in one sentence that names the next step."""
+    """An error of an input or an option. Its message says what is wrong and what to do about it."""

@@ -1,4 +1,4 @@
-"""How a student's answers differ from its teacher's, on texts that neither was trained with."""
+"""Measures how a student's answers differ from its teacher's, on texts that neither was trained with."""
 import math
 
 import numpy
@@ -7,13 +7,13 @@ import torch
 from linearise.train import in_batches
 
 NEIGHBOURS = 10
-EDGES = (1, 33, 65, 129, 257, 513, 1025, 2049, 4097, 1 << 30)  # the lengths at which rows of the report begin
-BATCH = 8192  # tokens
+EDGES = (1, 33, 65, 129, 257, 513, 1025, 2049, 4097, 1 << 30)  # The lengths at which rows of the report begin.
+BATCH = 8192  # The number of tokens of a batch, padding included.
 
 
 @torch.no_grad()
 def answers(encoder, tokens, device, progress=None):
-    """Returns the vectors or logits of all texts, float32 [texts, numbers]."""
+    """Returns a list with the vector or the logits of each text, in float32."""
     made, done = [None] * len(tokens), 0
     for chosen in in_batches(tokens, BATCH):
         output = encoder(*tokens.batch(chosen, device), hidden=False)
@@ -44,7 +44,8 @@ def by_length(values, lengths):
 
 
 def compare_vectors(student, teacher, lengths):
-    """Compares vectors of length 1, [texts, width]: cosines, and how many of each text's nearest texts stay."""
+    """Compares vectors of length 1, [texts, width]. Returns their cosines, and which share of each text's nearest texts
+    stay the same."""
     student, teacher = numpy.stack(student), numpy.stack(teacher)
     cosines = (student * teacher).sum(1)
     return {"kind": "vectors", "cosine": statistics(cosines), "by_length": by_length(cosines, lengths),
@@ -70,7 +71,7 @@ def share(values):
 
 
 def compare_logits(student, teacher, labels, lengths):
-    """Compares the classes of two classifiers: how often they agree, and with the labels. teacher, labels: or None."""
+    """Compares the classes of a student with its teacher's and with the labels. `teacher` or `labels` may be None."""
     chosen = numpy.array([row.argmax() for row in student])
     made = {"kind": "classes"}
     if teacher is not None:
@@ -88,13 +89,13 @@ def compare_logits(student, teacher, labels, lengths):
 
 
 def compare_rows(student, teacher, lengths):
-    """Compares heads that answer for each token: how often the greatest logits are those of the same class."""
+    """Compares heads that answer for each token. Returns the share of tokens for which both choose the same class."""
     same = [float((a[:n].argmax(1) == b[:n].argmax(1)).mean()) for a, b, n in zip(student, teacher, lengths)]
     return {"kind": "tokens", "agreement": share(same), "by_length": by_length(same, lengths)}
 
 
 def compare(student, teacher, tokens, device, progress=None):
-    """Compares two encoders on texts. teacher: an Encoder, Windows around one, or None."""
+    """Compares two encoders on texts. `teacher` is an Encoder, a Windows object around an Encoder, or None."""
     half = (lambda done: progress(done / 2)) if progress else None
     rest = (lambda done: progress(0.5 + done / 2)) if progress else None
     own = answers(student, tokens, device, half)
@@ -110,8 +111,9 @@ def compare(student, teacher, tokens, device, progress=None):
 
 @torch.no_grad()
 def layer_costs(student, teacher, tokens, device, most=96):
-    """Returns for each layer that was changed: the error of its hidden states, |student - teacher| / |teacher|, and how
-    much of the answers' distance to the teacher's would go if its attention were full again."""
+    """Returns the distance of the student's answers to the teacher's, and a row for each layer. A row has the error of
+    the layer's hidden states, |student - teacher| / |teacher|. For a changed layer it also has the amount by which the
+    distance would fall if the layer's attention were full again."""
     tokens = tokens.part(range(0, len(tokens), max(1, len(tokens) // most)))
     errors = numpy.zeros(student.layers)
     norms = numpy.zeros(student.layers)

@@ -1,7 +1,7 @@
-"""Where the attention of each encoder of `transformers` is, and how it is replaced without touching its weights.
+"""Replaces the attention of encoders of `transformers`, and keeps their weights.
 
-Most encoders ask a registry for the function that computes attention. MPNet and RoFormer compute it themselves, so the
-`forward` of their attention modules is replaced.
+Most encoders look up the function that computes attention in a registry, and this module registers its own. MPNet and
+RoFormer don't use the registry, so the `forward` of their attention modules is replaced.
 """
 import math
 import types
@@ -13,20 +13,20 @@ from linearise.errors import UserError
 
 IMPLEMENTATION = "linformer"
 
-# model_type: how positions reach attention. Encoders that the converter reads and that this package can train.
+# The supported values of model_type, and how each model gets its positions. The converter can read all of them.
 POSITIONS = {"bert": "table", "roberta": "table", "xlm-roberta": "table", "camembert": "table", "electra": "table",
              "distilbert": "table", "albert": "table", "mpnet": "bias", "roformer": "rotary", "modernbert": "rotary",
              "nomic_bert": "rotary"}
 
 
 class Attentions:
-    """The attention of all layers of one model. Layers are told apart by the order in which they are called, because
-    the layers of ALBERT share one module."""
+    """Computes the attention of all layers of one model. The index of a layer is the number of calls since begin(),
+    because the layers of ALBERT share one module."""
 
     def __init__(self, plan, compressions):
         self.plan, self.compressions = plan, compressions
         self.batch, self.called = None, 0
-        self.watch = None  # called with layer, query, key, value, scale and bias of each layer, if it is set
+        self.watch = None  # If set, it is called with layer, query, key, value, scale and bias for each layer.
 
     def begin(self, batch):
         self.batch, self.called = batch, 0
@@ -43,7 +43,7 @@ class Attentions:
 
 
 def registered_attention(module, query, key, value, attention_mask=None, scaling=None, dropout=0.0, **unused):
-    """What models with the registry of attention functions call."""
+    """Computes attention for models that use the registry. Its parameters are those of transformers."""
     window = getattr(module, "sliding_window", None)
     window = None if window is None else window - 1
     scale = scaling if scaling is not None else query.shape[-1] ** -0.5
@@ -89,7 +89,7 @@ def check_family(config):
 
 
 def replace_attention(model, attentions):
-    """Lets every attention module of the model call `attentions`."""
+    """Makes every attention module of the model call `attentions`."""
     replaced = 0
     for module in model.modules():
         name = type(module).__name__
@@ -97,8 +97,8 @@ def replace_attention(model, attentions):
             module.forward = types.MethodType(OWN_FORWARD[name], module)
         elif name not in WITH_REGISTRY:
             continue
-        object.__setattr__(module, "linformer_attentions", attentions)  # it is no part of the model's state
+        object.__setattr__(module, "linformer_attentions", attentions)  # So it doesn't enter the model's state dict.
         replaced += 1
     if replaced == 0:
-        raise UserError(f"{type(model).__name__} has no attention that this package knows.")
+        raise UserError(f"{type(model).__name__} has no attention module that linearise knows.")
     model.config._attn_implementation = IMPLEMENTATION

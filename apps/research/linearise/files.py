@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all."""
+"""Writes files so that they appear whole or not at all."""
 import contextlib
 import json
 import os
@@ -7,7 +7,8 @@ import pathlib
 
 @contextlib.contextmanager
 def whole(path):
-    """Gives a temporary path beside `path`, which takes its place when the block ends without an exception."""
+    """Gives a temporary path in the folder of `path`. If the block ends without an exception, the temporary file is
+    renamed to `path`."""
     path = pathlib.Path(path)
     temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:

@@ -1,4 +1,4 @@
-"""First values of E and F. README.md compares them."""
+"""Computes the first values of E and F. README.md describes the methods."""
 import torch
 
 from linearise.attention import Compression, attend, full_attention
@@ -9,8 +9,9 @@ FIT_STEPS, FIT_RATE = 60, 0.01
 
 
 def make_compressions(kind, plan, encoder, tokens, device, positions, separate=False):
-    """Returns layer -> Compression. svd and fit look at the attention of `encoder`, whose layers are all full, on the
-    texts of `tokens`. separate: F is a matrix of its own, which begins as E."""
+    """Returns a dict from the index of a layer to its Compression. The methods `svd` and `fit` use the attention of
+    `encoder`, whose layers must all be full, on the texts of `tokens`. If `separate`, F is a matrix of its own that
+    begins equal to E."""
     made = {}
     by_data = kind in ("svd", "fit")
     looked = look(encoder, tokens, device, fit=kind == "fit") if by_data else None
@@ -27,12 +28,14 @@ def make_compressions(kind, plan, encoder, tokens, device, positions, separate=F
 
 
 def exact_rows(layer):
-    """Returns how many rows of E stand for exact tokens. A pure layer's first row is a copy of the first position."""
+    """Returns how many of the first rows of E stand for a single token. In a layer without a window with k > 1, that is
+    only the first row, which is a copy of the first position."""
     return len(layer.exact_tokens) if layer.window else 1 if layer.k > 1 else 0
 
 
 def slots(layer, positions):
-    """Yields for each row that is laid over positions its number, its first position and the one behind its last."""
+    """Yields, for each row of E that stands for a range of positions, its index, its first position and the end of the
+    range (exclusive)."""
     exact = exact_rows(layer)
     rows, over = layer.k - exact, layer.span or positions
     for row in range(rows):
@@ -41,7 +44,7 @@ def slots(layer, positions):
 
 
 def pools(layer, positions):
-    """Each row is the mean of its positions."""
+    """Returns a matrix in which each row is the mean of its positions."""
     matrix = torch.zeros(layer.k, positions)
     matrix[:exact_rows(layer), 0] = 1
     for row, first, end in slots(layer, positions):
@@ -50,7 +53,7 @@ def pools(layer, positions):
 
 
 def strides(layer, positions):
-    """Each row is a copy of the position in the middle of its positions."""
+    """Returns a matrix in which each row is a copy of the middle one of its positions."""
     matrix = torch.zeros(layer.k, positions)
     matrix[:exact_rows(layer), 0] = 1
     for row, first, end in slots(layer, positions):
@@ -59,9 +62,9 @@ def strides(layer, positions):
 
 
 def singular(layer, gram, start):
-    """The directions of positions that the layer's attention uses most: the leading right singular vectors of its
-    attention matrices, one below the other. Each has a sum of magnitudes of 1, as a mean has. Positions that no text
-    has keep the pools' values."""
+    """Returns a matrix whose rows are the leading right singular vectors of the layer's stacked attention matrices.
+    They are the directions in the space of positions that the attention uses most. The magnitudes of each row sum to 1,
+    like those of a mean. Positions that no text reached keep the values of `start`. `gram` is the sum of P^T P."""
     exact = exact_rows(layer)
     rows = layer.k - exact
     known = gram.shape[0]
@@ -77,7 +80,7 @@ def singular(layer, gram, start):
 
 
 class Looked:
-    """What a layer's attention did: the sum of P^T P over texts and heads, and some of its inputs and outputs."""
+    """Observations of the attention of one layer: the sum of P^T P over texts and heads, or some inputs and outputs."""
 
     def __init__(self):
         self.gram, self.kept = None, []
@@ -85,7 +88,7 @@ class Looked:
 
 @torch.no_grad()
 def look(encoder, tokens, device, fit, most_texts=32, most_kept=8):
-    """Returns layer -> Looked, of the longest texts."""
+    """Runs the encoder on the longest texts. Returns a dict from the index of a layer to its Looked."""
     order = sorted(range(len(tokens)), key=lambda i: -len(tokens.ids[i]))[:most_texts]
     longest = len(tokens.ids[order[0]])
     looked = {}
@@ -118,8 +121,8 @@ def look(encoder, tokens, device, fit, most_texts=32, most_kept=8):
 
 @torch.enable_grad()
 def fit(compression, kept):
-    """Least squares: changes E and F until the layer's output, from the inputs that it has in the teacher, is nearest
-    to that of full attention."""
+    """Fits E and F by least squares with gradient steps. For inputs that the layer had in the teacher, its output
+    should be as near as possible to the output of full attention."""
     optimizer = torch.optim.Adam(compression.parameters(), lr=FIT_RATE / compression.keys.shape[1] ** 0.5)
     for step in range(FIT_STEPS):
         query, key, value, batch, scale, bias, wanted = kept[step % len(kept)]

@@ -1,4 +1,4 @@
-"""The steps of `python -m linearise`, from the options to the report."""
+"""Runs the steps of `python -m linearise`, from the options to the report."""
 import dataclasses
 import os
 import pathlib
@@ -13,13 +13,13 @@ from linearise.errors import UserError
 from linearise.progress import Progress
 from linearise.windows import Windows
 
-MOST_CHECKED = 200  # texts that tell during training which weights are best; the report is about others
-WORK = "work"  # a folder in the output, for what a run needs and the model doesn't
+MOST_CHECKED = 200  # The most texts that training is checked on. The report is made of other texts.
+WORK = "work"  # The folder in the output for files that a run needs and the student doesn't.
 
 
 @dataclasses.dataclass
 class Options:
-    """As the command line has them; __main__.py describes each."""
+    """The options of the command line. __main__.py describes them."""
     model: str
     output: str
     texts: list
@@ -71,7 +71,7 @@ class Job:
             raise UserError(f"--device {name} can't be used: {str(error).splitlines()[0]}") from None
         return device
 
-    # Teachers and texts.
+    # Teacher and texts.
 
     def load_teacher(self):
         options = self.options
@@ -93,7 +93,8 @@ class Job:
             used, held = texts.split(every, 0.1, options.held_out, options.schedule.seed)
         used, checked = texts.split(used, 0.05, MOST_CHECKED, options.schedule.seed + 1)
         if 0 in (len(used), len(checked), len(held)):
-            raise UserError(f"{len(every)} texts are too few: some must be held out. Give more texts, or --test.")
+            raise UserError(f"{len(every)} texts are too few, because some must be held out. Give more texts, or "
+                            "--test.")
         self.classes = None
         if options.labels is not None:
             names = texts.class_names(used)
@@ -121,7 +122,7 @@ class Job:
         changed = plan.make_layer(options.k, options.window, exact, self.length)
         if options.budget:
             if changed is None:
-                raise UserError("--budget needs --k or --window: they say what a layer becomes.")
+                raise UserError("--budget needs --k or --window, which give the attention of a changed layer.")
             if not programs.available():
                 raise UserError("--budget needs the programs linformer and linformer-convert: set "
                                 "LINFORMER_CPP_PROGRAMS to their folder.")
@@ -140,12 +141,12 @@ class Job:
         for part in filter(None, self.options.full.split(",")):
             number = layers - 1 if part == "last" else int(part) if part.isdigit() else -1
             if not 0 <= number < layers:
-                raise UserError(f"--full {part!r} is no layer: they are 0 to {layers - 1}, and last.")
+                raise UserError(f"--full {part!r} is not a layer: give numbers from 0 to {layers - 1}, or last.")
             numbers.append(number)
         return numbers
 
     def untrained(self, chosen, source=None, classes=None):
-        """Returns a student with this plan and the weights of `source`, a folder."""
+        """Returns a student with this plan and the weights of the folder `source` (by default the model's)."""
         options = self.options
         kind = options.initialise
         compressions = initialise.make_compressions(kind, chosen, self.teacher.to(self.device), self.train_tokens,
@@ -154,7 +155,7 @@ class Job:
                             options.schedule.seed).to(self.device)
 
     def fine_tuned_teacher(self):
-        """Trains the Transformer itself with the labels, and returns the folder where it lies."""
+        """Trains the Transformer itself with the labels, and returns its folder."""
         options, folder = self.options, self.work / "teacher"
         schedule = dataclasses.replace(options.schedule, steps=options.teacher_steps or options.schedule.steps,
                                        hidden=0.0, dropout=True, cut=False)
@@ -188,7 +189,7 @@ class Job:
             source = self.fine_tuned_teacher()
             teacher = encoder.load(source).to(self.device)
             self.teacher_folder = source
-            if options.at_once:  # the student begins where the fine-tuned teacher began
+            if options.at_once:  # The student begins with the weights that the teacher had before fine-tuning.
                 source, classes = options.model, self.classes
         else:
             self.teacher_folder = options.model
@@ -237,10 +238,10 @@ class Job:
 
     def speed(self):
         if not self.options.measure:
-            return {"speed_note": "It was not measured, as --no-speed says."}
+            return {"speed_note": "The speed was not measured because of --no-speed."}
         if not programs.available():
-            return {"speed_note": "It was not measured: the programs linformer and linformer-convert are not on the "
-                                  "PATH."}
+            return {"speed_note": "The speed was not measured, because the programs linformer and linformer-convert "
+                                  "are not on the PATH."}
         self.progress.stage("speed")
         self.work.mkdir(parents=True, exist_ok=True)
         files = {"teacher": self.work / "teacher.lnfr", "student": self.work / "student.lnfr"}
@@ -264,11 +265,11 @@ class Job:
 
 
 def check_plan(chosen, config):
-    """Refuses a plan that the runtime can't execute."""
+    """Raises UserError for a plan that the runtime can't execute."""
     pure = [i for i, layer in enumerate(chosen) if layer is not None and not layer.window]
     if pure and families.POSITIONS[config.model_type] == "bias":
         raise UserError(f"layer {pure[0]} has compressed keys and no window, but {config.model_type} adds a bias to "
-                        "scores by the distance between tokens: give --window, or leave the layer full.")
+                        "the scores by the distance between tokens: give --window, or leave the layer full.")
 
 
 def machine(device):

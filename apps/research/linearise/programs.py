@@ -1,4 +1,4 @@
-"""The programs linformer and linformer-convert, which measure speed and make model files."""
+"""Runs the programs linformer and linformer-convert, which measure speed and make model files."""
 import json
 import os
 import pathlib
@@ -9,7 +9,8 @@ from linearise.errors import UserError
 
 
 def find(name):
-    """Returns the path of a program: in the folders of LINFORMER_CPP_PROGRAMS, or on the PATH; None: it isn't there."""
+    """Returns the path of a program in the folders of LINFORMER_CPP_PROGRAMS or on the PATH, or None if it isn't
+    found."""
     for place in os.environ.get("LINFORMER_CPP_PROGRAMS", "").split(os.pathsep):
         path = pathlib.Path(place) / name
         if place and path.is_file():
@@ -22,7 +23,7 @@ def available():
 
 
 def run(name, *arguments):
-    """Returns what the program printed. Raises UserError with its error line."""
+    """Runs a program and returns its output. If the program fails, raises UserError with its first error line."""
     path = find(name)
     if path is None:
         raise UserError(f"the program {name} is not on the PATH: install it, or set LINFORMER_CPP_PROGRAMS to its "

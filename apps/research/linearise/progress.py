@@ -1,4 +1,4 @@
-"""A progress bar on a terminal; nothing where standard error is a file or a pipe."""
+"""Shows a progress bar on standard error if it is a terminal."""
 import sys
 import time
 
@@ -21,7 +21,7 @@ class Progress:
         self.began, self.last, self.name, self.done_before = time.monotonic(), 0.0, None, 0.0
 
     def stage(self, name, done=0.0):
-        """Begins a stage, of which the share `done` was done by an earlier run."""
+        """Begins a stage. An earlier run may have done the share `done` of it."""
         self.finish()
         self.name, self.began, self.last, self.done_before = name, time.monotonic(), 0.0, done
         self.update(done)

@@ -1,4 +1,4 @@
-"""The report of a run: report.json, and report.html without scripts."""
+"""Writes the report of a run: report.json, and report.html without scripts."""
 import html
 import math
 
@@ -12,14 +12,15 @@ th:first-child,td:first-child{text-align:left}
 .verdict{border-left:4px solid #1b5e9e;padding:.3em 1em;background:#f3f6fa}
 svg{max-width:100%;height:auto}"""
 
-FASTER = 1.3         # what is less isn't worth a training run
-NEAR = 0.97          # mean cosine from which vectors can replace the teacher's
-NEAR_CLASSES = 2.0   # standard errors of the difference of accuracies
+# The limits of verdict().
+FASTER = 1.3         # The smallest ratio of the teacher's time to the student's that is worth a training run.
+NEAR = 0.97          # The smallest mean cosine at which the student's vectors can replace the teacher's.
+NEAR_CLASSES = 2.0   # The accuracy may be this number of standard errors of the difference below the teacher's.
 NEAR_AGREEMENT = 0.95
 
 
 def verdict(report):
-    """Returns one sentence: whether the student is worth using, and why."""
+    """Returns a sentence that says whether the student is worth using, and why."""
     compared = report["compared"]
     reasons, good = [], True
     if compared["kind"] == "vectors":
@@ -34,12 +35,12 @@ def verdict(report):
     elif "agreement" in compared:
         value = compared["agreement"]["value"]
         good &= value >= NEAR_AGREEMENT
-        reasons.append(f"{100 * value:.1f} % of its answers are the teacher's")
+        reasons.append(f"{100 * value:.1f} % of its answers are the same as the teacher's")
     elif "accuracy" in compared:
         reasons.append(f"its accuracy is {100 * compared['accuracy']['value']:.1f} %")
     speed = report.get("speed")
     if not speed:
-        return f"Whether it is worth it is not decided: {' and '.join(reasons)}, but the speed was not measured."
+        return f"Whether to use the student is not decided: {' and '.join(reasons)}, but the speed was not measured."
     last = speed[-1]
     ratio = last["teacher"]["ms"] / last["student"]["ms"]
     fast = ratio >= FASTER
@@ -50,7 +51,7 @@ def verdict(report):
         where = f" for texts of {shorter} tokens and more" if shorter and shorter > speed[0]["n"] else ""
         return f"The student is worth using{where}: {' and '.join(reasons)}."
     if good:
-        return f"The student is not worth using at this length: {' and '.join(reasons)}. It pays with longer texts."
+        return f"The student is not worth using at this length: {' and '.join(reasons)}. Try it with longer texts."
     return (f"The student is not worth using as it is: {' and '.join(reasons)}. Train it longer, or give a larger --k "
             "or --window.")
 
@@ -79,15 +80,16 @@ def quality(compared):
         all_texts = compared["cosine"]
         rows.append(["all", all_texts["texts"], f"{all_texts['mean']:.4f}", f"{all_texts['p5']:.4f}",
                      f"{all_texts['least']:.4f}"])
-        made += "<p>Cosine of the student's vector and the teacher's, on held-out texts.</p>\n"
+        made += "<p>The cosine of the student's vector and the teacher's vector on held-out texts.</p>\n"
         made += table(["length", "texts", "mean", "5th percentile", "least"], rows)
         made += line_chart("Cosine by length", "tokens of a text", "mean cosine",
                            [("mean", [(row["to"], row["mean"]) for row in compared["by_length"]]),
                             ("5th percentile", [(row["to"], row["p5"]) for row in compared["by_length"]])], log_x=True)
         kept = compared["neighbours_kept"]
         if kept:
-            made += (f"<p>Of each text's {kept['of']} nearest held-out texts, {100 * kept['share']:.1f} % stay. An "
-                     "index of the teacher's vectors must be made anew with the student's.</p>\n")
+            made += (f"<p>Of the {kept['of']} held-out texts that are nearest to a text, {100 * kept['share']:.1f} % "
+                     "are the same with the student's vectors. An index of the teacher's vectors can't be used with "
+                     "the student: it must be built again.</p>\n")
         return made
     rows = []
     if "accuracy" in compared:
@@ -108,10 +110,10 @@ def quality(compared):
 def speed_section(report):
     speed = report.get("speed")
     if not speed:
-        return f"<h2>Speed</h2>\n<p>{html.escape(report.get('speed_note', 'It was not measured.'))}</p>\n"
+        return f"<h2>Speed</h2>\n<p>{html.escape(report.get('speed_note', 'The speed was not measured.'))}</p>\n"
     made = ("<h2>Speed and memory</h2>\n<p>Measured by <code>linformer bench</code>: one text at a time, "
-            f"{report['threads']} threads. Products in int8 shorten both models' times, and attention's share of them "
-            "grows.</p>\n")
+            f"{report['threads']} threads. Matrix products in int8 shorten the times of both models, so attention has "
+            "a larger share of them.</p>\n")
     if report.get("teacher_positions", 1 << 30) < speed[-1]["n"]:
         made += (f"<p>The teacher reads at most {report['teacher_positions']} tokens. For longer texts its time is "
                  "that of the same model with a longer table of positions.</p>\n")
@@ -135,9 +137,9 @@ def layer_section(costs):
         return ""
     rows = [[row["layer"], row["attention"], f"{row['hidden_error']:.4f}",
              f"{row['gain_if_full']:.5f}" if "gain_if_full" in row else ""] for row in costs["layers"]]
-    return ("<h2>Layers</h2>\n<p>The error of a layer's hidden states, relative to the teacher's, and how much nearer "
-            f"the answers would be to the teacher's (now at a distance of {costs['distance']:.5f}) if this layer's "
-            "attention were full.</p>\n" +
+    return ("<h2>Layers</h2>\n<p>The error of a layer's hidden states, relative to the teacher's. The gain is the "
+            f"amount by which the distance of the answers to the teacher's, {costs['distance']:.5f}, would fall if the "
+            "attention of this layer were full.</p>\n" +
             table(["layer", "attention", "error of hidden states", "gain if full"], rows))
 
 
@@ -159,11 +161,11 @@ def training_section(report):
 
 def page(report):
     facts = [["model", report["model"]], ["plan", report["plan"]], ["first values of E and F", report["initialise"]],
-             ["tokens of a text, at most", report["length"]],
-             ["texts to train with", report["texts"]["train"]], ["held-out texts", report["texts"]["held_out"]],
+             ["most tokens of a text", report["length"]],
+             ["training texts", report["texts"]["train"]], ["held-out texts", report["texts"]["held_out"]],
              ["steps", report["training"]["steps"]], ["seed", report["seed"]],
              ["minutes of training", f"{report['training']['seconds'] / 60:.1f}"],
-             ["minutes in all", f"{report['seconds'] / 60:.1f}"], ["command", report["command"]],
+             ["minutes of the whole run", f"{report['seconds'] / 60:.1f}"], ["command", report["command"]],
              ["versions", report["versions"]], ["machine", report["machine"]]]
     return (f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>Linformer of '
             f"{html.escape(report['model'])}</title><style>{STYLE}</style></head><body>\n"

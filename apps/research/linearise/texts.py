@@ -1,4 +1,4 @@
-"""Texts with or without labels: read from files, turned into token ids, and put into batches."""
+"""Reads texts with or without labels from files, turns them into token ids, and makes batches of them."""
 import bisect
 import csv
 import gzip
@@ -12,16 +12,17 @@ import torch
 
 from linearise.errors import UserError
 
-MOST_FIELD = 1 << 24  # characters of a field
+MOST_FIELD = 1 << 24  # The most characters of a field of a table.
 
 
 def read_records(path):
-    """Yields the records of a .txt, .jsonl, .csv or .tsv file, also with .gz, as dicts. A .txt file has a text in each
-    line, and its field is called `text`."""
+    """Yields the records of a .txt, .jsonl, .csv or .tsv file as dicts. The file may be compressed (.gz). Each line of
+    a .txt file is a record with the field `text`."""
     path = pathlib.Path(path)
     kind = path.suffixes[-2] if path.suffix == ".gz" and len(path.suffixes) > 1 else path.suffix
     if kind not in (".txt", ".jsonl", ".csv", ".tsv"):
-        raise UserError(f"{path} has no known ending: .txt, .jsonl, .csv and .tsv are, also with .gz.")
+        raise UserError(f"{path} has no known ending: give a .txt, .jsonl, .csv or .tsv file, or one of these with "
+                        ".gz.")
     number = 0
     try:
         with io.TextIOWrapper(gzip.open(path) if path.suffix == ".gz" else open(path, "rb"), encoding="utf-8",
@@ -44,13 +45,14 @@ def read_records(path):
 
 
 def choose_fields(record, fields, path):
-    """Returns the names of the fields with texts: those given, or the usual names."""
+    """Returns the names of the fields with the texts, which are `fields`, or a usual name that the record has if
+    `fields` is empty."""
     if not isinstance(record, dict):
-        raise UserError(f"{path} holds records that are no objects.")
+        raise UserError(f"{path} has a record that is not a JSON object.")
     if fields:
         missing = [name for name in fields if name not in record]
         if missing:
-            raise UserError(f"{path} has no field {missing[0]!r}: its fields are {', '.join(map(str, record))}.")
+            raise UserError(f"{path} has no field {missing[0]!r}; its fields are {', '.join(map(str, record))}.")
         return list(fields)
     for names in (["text"], ["sentence"], ["review"], ["content"]):
         if names[0] in record:
@@ -59,7 +61,8 @@ def choose_fields(record, fields, path):
 
 
 class Texts:
-    """Texts as they were read: a tuple of one text or of a pair, and a label or None."""
+    """Texts before tokenization. `texts` has a tuple of one text, or of the two texts of a pair, for each record.
+    `labels` has a label or None for each."""
 
     def __init__(self, texts, labels):
         self.texts, self.labels = texts, labels
@@ -79,9 +82,9 @@ def read_texts(paths, fields=(), label=None, most=None):
             names = names or choose_fields(record, fields, path)
             values = [record.get(name) for name in names]
             if any(not isinstance(value, str) for value in values):
-                raise UserError(f"{path}, record {len(texts) + 1}: the field {names[0]!r} is no text.")
+                raise UserError(f"{path}, record {len(texts) + 1}: the field {names[0]!r} is not a text.")
             if label is not None and record.get(label) in (None, ""):
-                raise UserError(f"{path}, record {len(texts) + 1}, has no label: --labels names the field {label!r}.")
+                raise UserError(f"{path}, record {len(texts) + 1}, has no label in the field {label!r} of --labels.")
             texts.append(tuple(values))
             labels.append(None if label is None else str(record[label]))
             if most and len(texts) >= most:
@@ -92,8 +95,8 @@ def read_texts(paths, fields=(), label=None, most=None):
 
 
 def split(texts, share, most, seed):
-    """Returns two parts: to train with, and held out. A text's own words decide where it goes, so the same text is
-    never in both, and adding texts moves none."""
+    """Returns the training texts and at most `most` held-out texts. A hash of a text decides to which part it goes, so
+    equal texts are always in the same part. Adding texts moves other texts only if `most` are held out."""
     def place(words):
         digest = hashlib.blake2b("\0".join(words).encode("utf-8", "surrogatepass"), digest_size=8, key=b"%d" % seed)
         return int.from_bytes(digest.digest(), "big") / 2**64
@@ -105,7 +108,8 @@ def split(texts, share, most, seed):
 
 
 class Tokens:
-    """Texts as token ids. ids: arrays of whole numbers; second: where the second text of a pair begins, or None."""
+    """Texts as token ids. `ids` has an array of whole numbers for each text. `second` has the position at which the
+    second text of a pair begins, or None for a single text. `pad` is the id of the padding."""
 
     def __init__(self, ids, second, labels, pad):
         self.ids, self.second, self.labels, self.pad = ids, second, labels, pad
@@ -121,14 +125,16 @@ class Tokens:
                       [self.labels[i] for i in chosen], self.pad)
 
     def cut(self, i, length):
-        """Returns the ids of a text shortened to `length` tokens; the last token stays the last. Pairs stay whole."""
+        """Returns the ids of a text shortened to `length` tokens, of which the last is the text's own last token. Pairs
+        aren't shortened."""
         ids = self.ids[i]
         if self.second[i] is not None or len(ids) <= length:
             return ids
         return numpy.concatenate([ids[:length - 1], ids[-1:]])
 
     def batch(self, chosen, device, lengths=None):
-        """Returns ids, mask and type ids of these texts, padded at their ends."""
+        """Returns ids, mask and type ids of these texts, padded at their ends. If `lengths` is given, the texts are
+        shortened to these lengths."""
         rows = [self.ids[i] if lengths is None else self.cut(i, lengths[j]) for j, i in enumerate(chosen)]
         n = max(len(row) for row in rows)
         ids = numpy.full((len(rows), n), self.pad, numpy.int64)
@@ -143,7 +149,8 @@ class Tokens:
 
 
 def tokenize(texts, tokenizer, length, classes=None, progress=None):
-    """Returns the Tokens of texts, of at most `length` tokens. `classes`: the labels' names, in the order of logits."""
+    """Returns the Tokens of texts, each truncated to `length` tokens. `classes` are the names of the labels in the
+    order of the logits."""
     ids, second, labels = [], [], []
     index = {name: i for i, name in enumerate(classes or ())}
     for first in range(0, len(texts), 256):
@@ -159,28 +166,28 @@ def tokenize(texts, tokenizer, length, classes=None, progress=None):
             progress(len(ids) / len(texts))
     for label in texts.labels:
         if label is not None and classes and label not in index:
-            raise UserError(f"the label {label!r} is none of the model's classes {', '.join(classes)}.")
+            raise UserError(f"the label {label!r} is not one of the model's classes {', '.join(classes)}.")
         labels.append(index.get(label))
     pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else 0
     return Tokens(ids, second, labels, pad)
 
 
 def class_names(texts):
-    """Returns the distinct labels: numbers by value, others by alphabet."""
+    """Returns the distinct labels in alphabetical order, or in the order of their values if all are whole numbers."""
     names = sorted(set(texts.labels))
     if all(name.lstrip("-").isdigit() for name in names):
         names.sort(key=int)
     if not 2 <= len(names) <= 1000:
-        raise UserError(f"there are {len(names)} different labels: 2 to 1,000 are possible.")
+        raise UserError(f"there are {len(names)} different labels, but only 2 to 1,000 are possible.")
     return names
 
 
 class Batches:
-    """The order of training: batches of about `most` tokens, padding included, of texts of like length.
+    """The batches of training. A batch has texts of similar length, and at most `most` tokens with padding or one text.
 
-    Half of the texts are shortened to a random length from `shortest` on, evenly by its logarithm, because a Linformer
-    must see texts of each length that it will meet. `cut` false: all texts stay whole. The seed and the number of an
-    epoch decide everything.
+    If `cut` is set, half of the texts are shortened to a random length of at least `shortest` tokens, whose logarithm
+    is uniformly distributed. A Linformer must be trained with texts of every length that it will be used for. The seed
+    and the index of an epoch determine its batches.
     """
 
     def __init__(self, tokens, most, seed, shortest=32, cut=True, most_texts=64):
@@ -188,7 +195,7 @@ class Batches:
         self.shortest, self.cut, self.most_texts = shortest, cut, most_texts
 
     def epoch(self, number):
-        """Returns a list of batches; each is a list of texts and a list of their lengths."""
+        """Returns a list of batches. A batch is a list of indices of texts and a list of their lengths."""
         chance = numpy.random.default_rng([self.seed, number])
         lengths = numpy.array(self.tokens.lengths())
         if self.cut:
@@ -210,7 +217,7 @@ class Batches:
         return [(made[i], [int(lengths[j]) for j in made[i]]) for i in chance.permutation(len(made))]
 
     def forever(self, skip=0):
-        """Yields batches, epoch after epoch, without the first `skip` of them."""
+        """Yields the batches of all epochs without end, and leaves out the first `skip` batches."""
         number = 0
         while True:
             batches = self.epoch(number)

@@ -1,8 +1,8 @@
-"""Training: a student learns to agree with its teacher, with labels, or with both.
+"""Trains a student to agree with its teacher, with labels, or with both.
 
-The loss of a text model without a head is that of its vector, 1 - cosine, and that of its hidden states: the mean over
-layers of the squared error relative to the teacher's. A classifier's is cross entropy with the labels, the divergence
-from the teacher's distribution, and the hidden states' loss; each is left out where it has no target.
+A model without a head has the loss 1 - cosine of its vector and the teacher's. A classifier has the cross entropy with
+the labels and the divergence from the teacher's distribution. The loss of the hidden states, which is the mean over the
+layers of the squared error relative to the teacher's, is added to both. A loss without a target is left out.
 """
 import contextlib
 import dataclasses
@@ -25,27 +25,26 @@ LOG = "training.jsonl"
 
 @dataclasses.dataclass(frozen=True)
 class Schedule:
-    """How long and how fast. steps: of the optimizer. tokens: of a batch, padding included; a step is the mean of
-    `accumulate` batches. rate, matrix_rate: the largest learning rates of the model's weights and of E and F."""
-    steps: int = 600
-    tokens: int = 2048
-    accumulate: int = 1
-    rate: float = 5e-5
-    matrix_rate: float = 1e-3
-    warm_up: float = 0.05       # share of the steps
-    clip: float = 1.0           # of the gradient's norm
-    decay: float = 0.0          # of weights, by AdamW
-    hidden: float = 1.0         # weight of the hidden states' loss
-    mixed: bool = False         # products in bf16
-    cut: bool = True            # whether half of the texts are shortened at random
-    dropout: bool = False       # as the model's config has it
-    train_words: bool = False   # whether the token embeddings are trained, too
-    check_every: int = 100      # steps between checks on held-out texts
-    patience: int = 0           # checks without progress after which training ends; 0: never
+    """The settings of training."""
+    steps: int = 600            # The number of steps of the optimizer.
+    tokens: int = 2048          # The tokens of a batch, padding included.
+    accumulate: int = 1         # The number of batches whose mean gradient makes one step.
+    rate: float = 5e-5          # The largest learning rate of the model's weights.
+    matrix_rate: float = 1e-3   # The largest learning rate of E and F.
+    warm_up: float = 0.05       # The share of the steps in which the rates rise.
+    clip: float = 1.0           # The largest norm of the gradient.
+    decay: float = 0.0          # The weight decay of AdamW for the model's weights.
+    hidden: float = 1.0         # The factor of the hidden states' loss.
+    mixed: bool = False         # Whether matrix products are computed in bf16.
+    cut: bool = True            # Whether half of the texts are shortened at random.
+    dropout: bool = False       # Whether the dropout of the model's config is used.
+    train_words: bool = False   # Whether the token embeddings are trained, too.
+    check_every: int = 100      # The number of steps between checks on held-out texts.
+    patience: int = 0           # The number of checks without progress that ends training. If 0, all steps are trained.
     seed: int = 0
 
     def rate_at(self, step):
-        """Returns the share of the largest rate in a step: it rises evenly, then falls as half a cosine."""
+        """Returns the factor of the largest rate in a step. It rises linearly, and then falls as half a cosine."""
         warm = max(1, int(self.steps * self.warm_up))
         if step < warm:
             return (step + 1) / warm
@@ -53,7 +52,7 @@ class Schedule:
 
 
 def hidden_loss(student, teacher, valid):
-    """The mean over layers of |student - teacher|^2 / |teacher|^2, both over all rows that are no padding."""
+    """Returns the mean over the layers of |student - teacher|^2 / |teacher|^2. Both norms leave out padding."""
     weights = valid[:, :, None]
     losses = []
     for got, wanted in zip(student[1:], teacher[1:]):
@@ -63,7 +62,8 @@ def hidden_loss(student, teacher, valid):
 
 
 def answer_loss(student, teacher, labels, valid):
-    """The loss of vectors or logits. labels: whole numbers [batch], or None. teacher: None where it has no answer."""
+    """Returns the loss of the vectors or logits. `labels` has the indices of classes, [batch], or is None. `teacher`
+    may be None for a student with logits."""
     if student.vector is not None:
         return (1 - (student.vector * teacher.vector).sum(1)).mean()
     logits = student.logits.float()
@@ -79,12 +79,12 @@ def answer_loss(student, teacher, labels, valid):
 
 
 class Stopped(Exception):
-    """The user interrupted training; the checkpoint is written."""
+    """The user interrupted training. The checkpoint has been written."""
 
 
 class Trainer:
-    """Trains `student`. teacher: an Encoder, or None for labels alone. folder: of the checkpoint and the log; None: no
-    files are written."""
+    """Trains `student`. `teacher` is an encoder, or None if only labels are used. `folder` gets the checkpoint and the
+    log. If it is None, no files are written."""
 
     def __init__(self, student, teacher, train, held_out, schedule, folder, device, progress=None):
         self.student, self.teacher = student.to(device), teacher
@@ -113,7 +113,8 @@ class Trainer:
         return torch.autocast(self.device.type, torch.bfloat16) if self.schedule.mixed else contextlib.nullcontext()
 
     def loss(self, chosen, lengths=None, tokens=None):
-        """Returns the whole loss of a batch, and its part that is the answer's."""
+        """Returns the loss of a batch, and the part of it that comes from the answers, which is without the hidden
+        states' loss."""
         tokens = tokens or self.train_tokens
         ids, mask, types = tokens.batch(chosen, self.device, lengths)
         labels = None
@@ -132,8 +133,8 @@ class Trainer:
         return answer + self.schedule.hidden * hidden_loss(student.hidden, teacher.hidden, mask), answer
 
     def run(self):
-        """Trains until the schedule's last step, or until the held-out loss no longer falls, and leaves the student
-        with the weights of the best check."""
+        """Trains until the schedule's last step, or until the held-out loss doesn't fall any more. The student then
+        gets the weights of the best check."""
         self.resume()
         schedule = self.schedule
         source = self.batches.forever(self.step * schedule.accumulate)
@@ -146,7 +147,7 @@ class Trainer:
                 share = schedule.rate_at(self.step)
                 for group in self.optimizer.param_groups:
                     group["lr"] = group["peak"] * share
-                torch.manual_seed(schedule.seed * 1_000_003 + self.step)  # of dropout
+                torch.manual_seed(schedule.seed * 1_000_003 + self.step)  # Dropout gets its own seed in each step.
                 total = 0.0
                 for _ in range(schedule.accumulate):
                     loss, _ = self.loss(*next(source))
@@ -184,7 +185,7 @@ class Trainer:
             self.stop = True
         try:
             return signal.signal(signal.SIGINT, stop)
-        except ValueError:  # in another thread than the main one
+        except ValueError:  # Only the main thread can set a signal handler.
             return None
 
     @torch.no_grad()
@@ -211,7 +212,7 @@ class Trainer:
         return 0 < self.schedule.patience <= self.since_best
 
     def identity(self):
-        """What a checkpoint must have been made with to be gone on from."""
+        """Returns the settings in which a checkpoint must agree with this run, so that the run can continue from it."""
         return {"schedule": dataclasses.asdict(self.schedule), "texts": len(self.train_tokens),
                 "tokens": int(sum(self.train_tokens.lengths())),
                 "plan": [None if layer is None else layer.setting() for layer in self.student.plan]}
@@ -233,23 +234,24 @@ class Trainer:
         path = self.folder / CHECKPOINT
         try:
             state = torch.load(path, map_location=self.device, weights_only=True)
-        except Exception as error:  # whatever torch raises for a file that isn't one of its own
-            raise UserError(f"{path} can't be read ({type(error).__name__}): remove it to begin anew.") from None
+        except Exception as error:  # torch raises many types for a file that isn't a checkpoint.
+            raise UserError(f"{path} can't be read ({type(error).__name__}): remove it to begin again.") from None
         if state["identity"] != self.identity():
-            raise UserError(f"{path} was made with other texts or options: remove it, or give another -o.")
+            raise UserError(f"{path} was made with other texts or options: remove it, or give another folder with -o.")
         self.step, self.seconds, self.best = state["step"], state["seconds"], state["best"]
         self.since_best, self.log, self.best_state = state["since_best"], state["log"], state["best_state"]
         self.student.load_state_dict(state["student"])
         self.optimizer.load_state_dict(state["optimizer"])
 
     def forget(self):
-        """Removes the checkpoint of training that is finished."""
+        """Removes the checkpoint after the end of training."""
         if self.folder is not None:
             (self.folder / CHECKPOINT).unlink(missing_ok=True)
 
 
 def in_batches(tokens, most):
-    """Yields lists of texts, from short to long, of about `most` tokens each, padding included."""
+    """Yields batches as lists of indices of texts, from short to long texts. A batch has at most `most` tokens with
+    padding, or one text."""
     order = sorted(range(len(tokens)), key=lambda i: (len(tokens.ids[i]), i))
     group = []
     for i in order:

@@ -1,8 +1,9 @@
-"""A teacher on texts that are longer than it can read: window by window, as people run it.
+"""Runs a teacher on texts that are longer than it can read, window by window.
 
-A text's tokens between its first and its last are cut into windows, each gets the first and the last token around it,
-and the teacher reads each by itself. Hidden states go back to the places of their tokens, so a student of longer texts
-has a target for each row. A vector is the pooled whole, and logits are the mean over windows.
+The tokens between a text's first and last token are cut into windows. Each window gets the first and the last token of
+the text around it, and the teacher reads each window by itself. The hidden states of a window go to the positions of
+its tokens in the text, so a student of longer texts has a target for each row. With mean pooling the vector is the mean
+of these hidden states, and otherwise it is the mean of the windows' vectors. Logits are the mean over the windows.
 """
 import torch
 from torch import nn
@@ -12,7 +13,7 @@ from linearise.encoder import Output
 
 
 class Windows(nn.Module):
-    """Calls `encoder` as it is where texts fit, and by windows where they don't."""
+    """Calls `encoder` directly if the texts fit, and in windows if they don't."""
 
     def __init__(self, encoder):
         super().__init__()
@@ -23,7 +24,7 @@ class Windows(nn.Module):
         if ids.shape[1] <= most:
             return encoder(ids, mask, types, hidden=hidden)
         pad = encoder.tokenizer.pad_token_id or 0
-        places, rows = [], []  # of each window: its text and the positions of its tokens in that text
+        places, rows = [], []  # For each window, the index of its text and the positions of its tokens in this text.
         for text, length in enumerate(mask.sum(1).tolist()):
             inner = torch.arange(1, length - 1)
             for part in inner.split(most - 2) or (inner,):
@@ -50,8 +51,8 @@ class Windows(nn.Module):
 
     @staticmethod
     def back(state, owner, rows, shape):
-        """Returns the windows' rows [windows, n, width] at their places in the texts [batch, n, width]. The first and
-        the last token, which are in each window, get the mean."""
+        """Moves the rows of the windows, [windows, n, width], to their positions in the texts, [batch, n, width]. The
+        first and the last token of a text, which each window has, get the mean over its windows."""
         made = state.new_zeros(*shape, state.shape[2])
         count = state.new_zeros(*shape, 1)
         for i, row in enumerate(rows):

@@ -1,4 +1,4 @@
-"""The share of labelled texts that a model file classifies correctly."""
+"""Measures the share of labelled texts that a model file classifies correctly."""
 import json
 import math
 
@@ -8,12 +8,13 @@ from linearise import programs
 
 
 def spread_out(count, most):
-    """Returns at most `most` of the numbers below `count`, evenly spread."""
+    """Returns at most `most` of the numbers from 0 to `count` - 1, evenly spread."""
     return range(count) if count <= most else [i * count // most for i in range(most)]
 
 
 def accuracy(file, tested, work, *options):
-    """Returns the share of the Texts to which `linformer classify` gives their label. work: a folder for its input."""
+    """Returns the share of the Texts that `linformer classify` gives their own label. Its input is written to the
+    folder `work`."""
     records = work / "test.jsonl"
     fields = ("text", "pair")[:len(tested.texts[0])]
     with open(records, "w", encoding="utf-8") as out:
@@ -27,7 +28,7 @@ def accuracy(file, tested, work, *options):
 
 
 def share(correct, count):
-    """Returns the share of correct texts and its standard error as an estimate from so many texts."""
+    """Returns the share of correct texts, and the standard error that follows from the number of texts."""
     value = correct / count
     return {"texts": count, "correct": correct, "accuracy": round(value, 6),
             "error": round(math.sqrt(value * (1 - value) / count), 6)}

@@ -1,4 +1,5 @@
-"""Do the compressed keys earn their place? MiniLM's students of different plans, all trained in the same way."""
+"""Tests whether compressed keys help beside a window and exact tokens. Students of MiniLM with different plans are all
+trained in the same way."""
 import functools
 
 import numpy
@@ -9,15 +10,17 @@ from study import corpora
 from study.runs import Run
 
 GROUP = "controls"
-LENGTHS = (128, 256, 512)  # at which held-out texts of at least so many tokens are cut, too
+# Held-out texts of at least this number of tokens are also measured after they are cut to it.
+LENGTHS = (128, 256, 512)
 LENGTH = 512
 STEPS = 100
-DECISIVE = ("w64", "w64k2", "w64k64")  # k2: the two exact tokens and nothing else
+DECISIVE = ("w64", "w64k2", "w64k64")  # These plans run with all seeds. With k2 there are only the two exact tokens.
 PLANS = (*DECISIVE, "w64k32", "w64k128", "5*w64k64,full", "k64", "k128", "k256")
 SEEDS = 5
 
 
-teacher_answers = {}  # of the texts that earlier runs of this process measured; all have the same teacher
+# The teacher's answers for the texts of earlier runs in this process. All runs have the same teacher.
+teacher_answers = {}
 
 
 def runs():
@@ -39,13 +42,13 @@ def settings(name, seed, steps=STEPS, kind="pool", held_out=200):
 
 @functools.lru_cache(maxsize=1)
 def all_tokens(folder, data, length):
-    """Returns the tokens of the mixed texts, to train with and held out."""
+    """Returns the tokens of the mixed texts, first those for training and then those held out."""
     tokenizer = encoder.load(folder).tokenizer
     return [texts.tokenize(part, tokenizer, length) for part in corpora.mixed_texts(data)]
 
 
 def tokens_of(context, folder, length, most_held_out):
-    """Returns the tokens to train with, and about `most_held_out` held-out texts of 30 tokens at least."""
+    """Returns the tokens for training, and about `most_held_out` held-out texts of at least 30 tokens."""
     train_tokens, held = all_tokens(folder, context.data, length)
     held = held.part([i for i in range(len(held)) if len(held.ids[i]) >= 30])
     return train_tokens, held.part(range(0, len(held), max(1, len(held) // most_held_out)))
@@ -69,7 +72,7 @@ def compute(chosen, context):
 
 
 def measure(student, teacher, held, context):
-    """Returns statistics of the cosines of whole texts, and of texts cut to each length."""
+    """Returns statistics of the cosines for whole texts, and for texts that are cut to each length."""
     made = {"whole": one(student, teacher, held, context)}
     for length in LENGTHS:
         longer = [i for i in range(len(held)) if len(held.ids[i]) >= length]

@@ -1,6 +1,6 @@
-"""The texts of the study, from the folder of --data: reviews, sentences, pairs, books and Wikipedia.
+"""Reads the texts of the study from the folder of --data: reviews, sentences, pairs, books and Wikipedia.
 
-All functions return the same texts in the same order each time.
+All functions return the same texts in the same order at each call.
 """
 import functools
 import pathlib
@@ -23,7 +23,7 @@ def records(data, name):
 
 
 def task(data, name, part):
-    """Returns the Texts of a task, with labels. part: train or test."""
+    """Returns the Texts of a task, with labels. `part` is train or test."""
     if name == "sst2":
         rows = records(data, "sst2/train.tsv" if part == "train" else "sst2/dev.tsv")
         return Texts([(row["sentence"],) for row in rows], [str(row["label"]) for row in rows])
@@ -34,13 +34,13 @@ def task(data, name, part):
         rows = records(data, "imdb/test_long600w.jsonl")
         return Texts([(row["text"],) for row in rows], [str(row["label"]) for row in rows])
     if name not in PAIR_TASKS:
-        raise UserError(f"there is no task {name!r}: the tasks are {', '.join(TASKS)} and imdb-long.")
+        raise UserError(f"there is no task {name!r}; the tasks are {', '.join(TASKS)} and imdb-long.")
     rows = records(data, f"pairs/{PAIR_TASKS[name][part == 'test']}.jsonl")
     return Texts([(row["a"], row["b"]) for row in rows], [str(row["label"]) for row in rows])
 
 
 def paragraphs(path):
-    """Returns the paragraphs of a book, each on one line, of more than 200 characters."""
+    """Returns the paragraphs of a book that have more than 200 characters, each on one line."""
     made = (" ".join(part.split()) for part in path.read_text(encoding="utf-8", errors="replace").split("\n\n"))
     return [part for part in made if len(part) > 200]
 
@@ -59,7 +59,7 @@ def wikipedia(data, name):
 
 @functools.lru_cache(maxsize=1)
 def mixed_texts(data):
-    """Returns two Texts without labels, of many lengths: to train with, and held out. Reviews, passages of books,
+    """Returns two Texts without labels, for training and held out. They have many lengths: reviews, passages of books,
     paragraphs of Wikipedia, sentences, and the second texts of pairs."""
     chance = random.Random(5)
     train = [row["text"] for row in records(data, "imdb/train.jsonl.gz")]

@@ -1,8 +1,8 @@
-"""With labels: does a Linformer keep the accuracy of a fine-tuned Transformer?
+"""Measures how much accuracy Linformers lose on tasks with labels.
 
-A Transformer is fine-tuned on each task. Its Linformers are made from it after fine-tuning (after), or from the
-pretrained Transformer, with fine-tuning at once (at-once). labels_train.py has the training, labels_long.py the long
-reviews, and labels_report.py the tables.
+A Transformer is fine-tuned on each task. A Linformer is made either from the fine-tuned Transformer (mode `after`) or
+from the pretrained Transformer before its fine-tuning (mode `at-once`), and is then trained. labels_train.py has the
+training, labels_long.py the long reviews, and labels_report.py the tables.
 """
 from study import accuracy, labels_long, labels_report, labels_train
 from study.controls import safe
@@ -13,10 +13,11 @@ MODELS = ("minilm",)
 SEEDS = 3
 MODES = labels_train.MODES
 PLANS = ("k64", "k128", "w16k16", "w64k64")
-SHORT = ("k64", "w16k16")  # of tasks whose texts mostly fit into a window of 64 to each side
+# The plans for tasks whose texts mostly fit into a window of 64 to each side, and the plans for imdb.
+SHORT = ("k64", "w16k16")
 LONG = ("k64", "k128", "w64k64")
-# Of each task: most tokens of a text, steps of the Transformer's and of a student's training, and how many texts are
-# used. On one core a run takes 2 to 6 minutes.
+# For each task: the most tokens of a text, the training steps of the Transformer and of a student, and the numbers of
+# texts. A run takes 2 to 6 minutes on one core.
 TASKS = {
     "sst2": {"length": 128, "teacher_steps": 200, "steps": 150, "train_texts": 14000, "test_texts": 872},
     "imdb": {"length": 512, "teacher_steps": 160, "steps": 120, "train_texts": 2000, "test_texts": 1000},
@@ -28,8 +29,8 @@ MATRICES = {"matrix_rate": 3e-4, "initialise": "pool"}
 
 
 def runs(tasks=TASKS, sizes=labels_long.SIZES):
-    """Returns all runs of the first seed, then those of the next one. tasks: name -> sizes as in TASKS, with imdb.
-    sizes: those of the long reviews, whose Transformer is that of imdb."""
+    """Returns the runs of all seeds, ordered by seed. `tasks` maps names to sizes like TASKS, and must have imdb.
+    `sizes` are the sizes of the long reviews, which use the Transformer of imdb."""
     made = []
     for model in MODELS:
         for seed in range(SEEDS):
@@ -40,7 +41,8 @@ def runs(tasks=TASKS, sizes=labels_long.SIZES):
 
 
 def task_runs(model, task, seed, sizes, plans=None):
-    """Returns the run of the Transformer, and those of its students. plans: None: those of the task."""
+    """Returns the run of the Transformer and the runs of its students. If `plans` is None, the task's own plans are
+    used."""
     plans = plans or (LONG if task == "imdb" else SHORT)
     teacher = teacher_settings(model, task, seed, sizes)
     common = {"model": model, "test_texts": sizes["test_texts"], "teacher": teacher}
@@ -59,13 +61,14 @@ def student_name(model, task, plan, mode, seed):
 
 
 def teacher_settings(model, task, seed, sizes):
-    """Returns the settings that decide the fine-tuned Transformer alone."""
+    """Returns the settings that determine the fine-tuned Transformer."""
     return {"model": model, "task": task, "seed": seed, "length": sizes["length"], "steps": sizes["teacher_steps"],
             "train_texts": sizes["train_texts"], **TRAINING}
 
 
 def compute_teacher(chosen, context):
-    """Fine-tunes again although the folder may be there, so that a repeated run is a repetition."""
+    """Fine-tunes the Transformer and measures it. It is trained again also if its folder exists, so that repeating a
+    run repeats its computation."""
     labels_train.check_programs()
     return measure(labels_train.fine_tune(chosen["teacher"], context), chosen, chosen["teacher"]["length"], context)
 
@@ -79,8 +82,8 @@ def compute_student(chosen, context):
 
 
 def measure(folder, chosen, length, context):
-    """Returns the accuracy of the model file, the mean tokens of a text, and how many texts are longer than a window of
-    64 to each side shows: beside such a window the others have full attention."""
+    """Returns the accuracy of the model file, the mean number of tokens of a text, and the number of texts with more
+    than 65 tokens. With a window of 64 to each side, shorter texts have full attention."""
     tested = labels_train.examples(context.data, chosen["teacher"]["task"], "test", chosen["test_texts"])
     with labels_train.work_folder(context) as work:
         made = accuracy.accuracy(labels_train.convert(folder, work), tested, work)
@@ -89,7 +92,8 @@ def measure(folder, chosen, length, context):
 
 
 def rows(context):
-    """Returns a row for each model, task, plan and mode: a dict with the accuracy over seeds (labels_report.py)."""
+    """Returns a dict for each model, task, plan and mode with the accuracy over the seeds
+    (labels_report.over_seeds)."""
     made = []
     for model in MODELS:
         for task in TASKS:
@@ -104,7 +108,7 @@ def rows(context):
 
 
 def results(context, model, task, plan, mode):
-    """Returns the result of each seed, or None."""
+    """Returns a list with the result of each seed, or None for a missing result."""
     def name(seed):
         if mode is None:
             return labels_train.teacher_name({"model": model, "task": task, "seed": seed})
@@ -113,7 +117,7 @@ def results(context, model, task, plan, mode):
 
 
 def report(context):
-    """Returns the tables in Markdown."""
+    """Returns the section of RESULTS.md in Markdown."""
     parts = [labels_report.HEAD]
     for model in MODELS:
         found = [row for row in rows(context) if row["model"] == model]
@@ -123,7 +127,7 @@ def report(context):
 
 
 def pictures(context):
-    """Returns file name -> SVG."""
+    """Returns a dict from file names to SVG pictures."""
     made = {}
     for model in MODELS:
         picture = labels_report.picture(model, labels_long.rows(context, model, SEEDS))

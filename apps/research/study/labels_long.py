@@ -1,5 +1,5 @@
-"""Reviews that are too long for the fine-tuned Transformer: it reads their first tokens, or windows of them, and
-Linformers of it read them whole."""
+"""Measures models on reviews that are too long for the fine-tuned Transformer. The Transformer reads their first
+tokens, or reads them in windows. The Linformers that are made from it read them whole."""
 import torch
 
 from linearise import encoder, programs
@@ -9,15 +9,17 @@ from study.runs import Run
 
 GROUP = labels_train.GROUP
 TASK = "imdb-long"
-WAYS = ("first", "windows")  # in which the Transformer reads
+WAYS = ("first", "windows")  # The ways in which the Transformer reads a review.
 PLANS = (("w64k64", 1024), ("w64k64", 2048))
-# Students are trained with reviews of at least so many words, of which the rows of E beyond 512 positions learn.
+# Students are trained with reviews of at least `least_words` words, so that the columns of E beyond position 512 are
+# trained, too.
 SIZES = {"steps": 110, "tokens": 2048, "rate": 2e-4, "decay": 0.01, "train_texts": 2000, "least_words": 300,
          "extend": "tile", "test_texts": 300, "seconds": 2.0, "plans": PLANS}
 
 
 def runs(teacher, sizes, matrices):
-    """teacher: settings of the Transformer's training on imdb, for one seed. matrices: settings of E and F."""
+    """Returns the runs for one seed. `teacher` are the settings of the Transformer's training on imdb, and `matrices`
+    are the settings of E and F."""
     common = {"model": teacher["model"], "test_texts": sizes["test_texts"], "seconds": sizes["seconds"],
               "teacher": teacher}
     name, seed = labels_train.teacher_name(teacher), teacher["seed"]
@@ -43,15 +45,15 @@ def reviews(chosen, context):
 
 
 def windows_of(length, most):
-    """Returns how many windows of `most` tokens the program reads of a text of `length` tokens, with the default
-    overlap of a quarter. Each is full: the last one begins where it reaches the text's end."""
+    """Returns the number of windows of `most` tokens in which `linformer classify` reads a text of `length` tokens,
+    with the default overlap of a quarter. Each window is full: the last window ends with the text."""
     room, inner = most - 2, length - 2
     step = room - room // 4
     return 1 if inner <= room else -(-(inner - room) // step) + 1
 
 
 def compute_reading(chosen, context):
-    """The Transformer as it was fine-tuned."""
+    """Measures the fine-tuned Transformer itself."""
     labels_train.check_programs()
     folder, most = labels_train.teacher_folder(chosen["teacher"], context), chosen["teacher"]["length"]
     tested = reviews(chosen, context)
@@ -69,8 +71,8 @@ def compute_reading(chosen, context):
 
 
 def compute_student(chosen, context):
-    """A Linformer whose table of positions is extended. The Transformer reads the training texts that are too long for
-    it in windows. full_ms is the time of a Transformer with the same extended table."""
+    """Trains and measures a Linformer with an extended table of positions. The Transformer reads the training texts
+    that are too long for it in windows. `full_ms` is the time of a Transformer with the same extended table."""
     labels_train.check_programs()
     length = chosen["length"]
     student = labels_train.make_student(chosen, context)
@@ -95,8 +97,8 @@ def bench(file, length, chosen):
 
 
 def rows(context, model, seeds):
-    """Returns a row for each way to read long reviews: the accuracy over seeds, compared with that of the Transformer
-    on windows, and the mean time of a text."""
+    """Returns a row for each way to read long reviews. It has the accuracy over the seeds, the difference from the
+    Transformer on windows, and the mean time of a text."""
     def of(name, *arguments):
         return [context.result(GROUP, name(model, *arguments, seed)) for seed in range(seeds)]
     ways = {"Transformer, first tokens": of(reading_name, "first"), "Transformer, windows": of(reading_name, "windows")}

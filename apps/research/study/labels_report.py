@@ -1,4 +1,4 @@
-"""Tables and the picture of the group labels."""
+"""Makes the tables and the picture of the group labels."""
 import statistics
 
 from linearise.charts import line_chart
@@ -6,10 +6,11 @@ from study.markdown import standard_error, table
 
 HEAD = """## With labels
 
-Accuracy of model files by `linformer classify --eval`: mean ± standard error over the seeds of training, and behind it
-the number of seeds where some are missing. Each seed has its own fine-tuned Transformer. `after`: the Linformer begins
-with the weights of that Transformer. `at-once`: it begins with the weights from before fine-tuning. Both are trained
-with labels, the Transformer's answers and its hidden states. A difference is that of the same seeds.
+The accuracy of a model file is measured with `linformer classify --eval`. The tables show its mean ± standard error
+over the seeds of training, and the number of seeds if some are missing. Each seed has its own fine-tuned Transformer.
+With `after`, the Linformer begins with the weights of this Transformer. With `at-once`, it begins with the weights from
+before fine-tuning. Both are trained with labels, the Transformer's answers and its hidden states. A difference is the
+mean difference between runs of the same seed.
 """
 
 
@@ -18,10 +19,10 @@ def mean(values):
 
 
 def over_seeds(results, references):
-    """Returns what the results of one row have in common. Both lists have a result or None for each seed.
+    """Returns the means over the seeds for one row. Both lists have a result or None for each seed.
 
-    sampling: the standard error of one accuracy as an estimate from so many texts, the mean over seeds. difference: of
-    the accuracy from that of the reference, over the seeds that have both.
+    `sampling` is the standard error of one accuracy that follows from the number of texts, as a mean over the seeds.
+    `difference` is the mean difference from the reference's accuracy, over the seeds that have both.
     """
     found = [one for one in results if one is not None]
     values = [one["measured"]["accuracy"] for one in found]
@@ -55,7 +56,7 @@ def difference(row):
 
 
 def tasks(model, rows, columns):
-    """Returns two tables. columns: pairs of a plan and a mode."""
+    """Returns the tables of the accuracies and of the differences. `columns` are pairs of a plan and a mode."""
     by_key = {(row["task"], row["plan"], row["mode"]): row for row in rows}
     names = [f"`{plan}` {mode}" for plan, mode in columns]
     found, differences = [], []
@@ -67,9 +68,9 @@ def tasks(model, rows, columns):
         differences.append([task, *map(difference, students)])
     return (f"### {model}\n\n" +
             table(["task", "texts", "beyond 65 tokens", "sampling error", "Transformer", *names], found) +
-            "\nThe sampling error is that of one accuracy as an estimate from so many texts. In a text of at most 65 "
-            "tokens each row of `w64k64` sees all others, as in the Transformer itself, so only the texts beyond 65 "
-            "tokens put this plan to the test.\n\nDifference from the Transformer:\n\n" +
+            "\nThe sampling error is the standard error of one accuracy that follows from the number of texts. In a "
+            "text of at most 65 tokens, each row of `w64k64` attends to all others, as in the Transformer itself. Only "
+            "the texts beyond 65 tokens therefore test this plan.\n\nDifference from the Transformer:\n\n" +
             table(["task", *names], differences))
 
 
@@ -77,16 +78,17 @@ def reviews(model, rows):
     """Returns the table of the long reviews."""
     lines = [[row["name"], number(row["texts"]), number(row["cut"]), number(row["windows"], 1), accuracy(row),
               difference(row), number(row["ms"], 1), number(row["full_ms"], 1)] for row in rows]
-    return (f"### {model}, long reviews\n\nReviews of IMDB with more than 600 words. `cut` counts the texts whose end "
-            "is not read. The difference is that from the Transformer on windows. The time is that of `linformer "
-            "bench` for the median review, or for the mean number of windows. The last column is the time of a "
-            "Transformer that reads the same tokens at once. The times depend on the machine.\n\n" +
+    return (f"### {model}, long reviews\n\nThe texts are reviews of IMDB with more than 600 words. `cut` is the number "
+            "of texts whose end is not read. The difference is measured from the Transformer on windows. The time is "
+            "measured with `linformer bench` for the median review, or for one window and multiplied by the mean "
+            "number of windows. The last column is the time of a Transformer that reads the median review at once. The "
+            "times depend on the machine.\n\n" +
             table(["how it is read", "texts", "cut", "windows", "accuracy", "difference", "ms a text",
                    "ms with full attention"], lines))
 
 
 def picture(model, rows):
-    """Returns an SVG of accuracy by time, or "" where fewer than two rows have results."""
+    """Returns an SVG of accuracy by time, or an empty text if fewer than two rows have results."""
     series = [(row["name"].replace("`", ""), [(row["ms"], row["accuracy"], row["error"] or 0.0)])
               for row in rows if row["ms"] is not None and row["accuracy"] is not None]
     if len(series) < 2:

@@ -1,6 +1,6 @@
-"""Fine-tunes a Transformer, makes Linformers from it, and counts the texts that their model files classify correctly.
+"""Fine-tunes a Transformer and makes Linformers from it.
 
-The weights are those of the last step: no text decides which of them are kept.
+The models have the weights of the last step. No held-out text is used to choose among the steps.
 """
 import contextlib
 import json
@@ -15,13 +15,13 @@ from linearise.windows import Windows
 from study import corpora
 from study.accuracy import spread_out
 
-GROUP = "labels"  # and the name of its folder in the folder for work
+GROUP = "labels"  # The name of the group, and of its folder in Context.work.
 MODES = ("after", "at-once")
 SETTINGS = "settings.json"
 
 
 def teacher_name(teacher):
-    """Returns the name of the run of a fine-tuned Transformer. teacher: the settings of its training."""
+    """Returns the name of the run of a fine-tuned Transformer. `teacher` are the settings of its training."""
     return f"{prefix(teacher['model'])}{teacher['task']}-teacher-seed{teacher['seed']}"
 
 
@@ -30,7 +30,7 @@ def prefix(model):
 
 
 def examples(data, task, part, most, least_words=0):
-    """Returns at most `most` texts of a task, from all of its parts alike, that have at least `least_words` words."""
+    """Returns at most `most` texts of a task, evenly spread over those that have at least `least_words` words."""
     made = corpora.task(data, task, part)
     if least_words:
         made = made.part([i for i, words in enumerate(made.texts) if len(words[0].split()) >= least_words])
@@ -42,7 +42,7 @@ def examples(data, task, part, most, least_words=0):
 
 @contextlib.contextmanager
 def work_folder(context):
-    """A folder for what a run needs only while it computes."""
+    """Gives a temporary folder for files of a run."""
     place = context.work / GROUP
     place.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=place) as folder:
@@ -50,7 +50,7 @@ def work_folder(context):
 
 
 def fit(model, teacher, tokens, chosen, context):
-    """Trains with labels, and with a teacher's answers and hidden states if there is one."""
+    """Trains a model with labels, and also with the answers and hidden states of `teacher` if it isn't None."""
     schedule = train.Schedule(
         steps=chosen["steps"], tokens=chosen["tokens"], rate=chosen["rate"], seed=chosen["seed"], decay=chosen["decay"],
         matrix_rate=chosen.get("matrix_rate", 0.0), hidden=0.0 if teacher is None else 1.0, cut=False, dropout=True,
@@ -59,7 +59,7 @@ def fit(model, teacher, tokens, chosen, context):
 
 
 def fine_tune(teacher, context):
-    """Trains the Transformer with a new head, and returns the folder in which it stays."""
+    """Trains the Transformer with a new head, and returns its folder."""
     used = examples(context.data, teacher["task"], "train", teacher["train_texts"])
     classes = texts.class_names(used)
     model = encoder.load(context.models[teacher["model"]], classes=classes, seed=teacher["seed"])
@@ -69,13 +69,13 @@ def fine_tune(teacher, context):
         model.save(made / "new" / "model", teacher["length"])
         (made / "new" / SETTINGS).write_text(json.dumps(teacher), encoding="utf-8")
         shutil.rmtree(place, ignore_errors=True)
-        os.replace(made / "new", place)  # so a folder with this name is always complete
+        os.replace(made / "new", place)  # The folder is renamed at the end, so it is always complete.
     return place / "model"
 
 
 def teacher_folder(teacher, context):
-    """Returns the folder of the fine-tuned Transformer. It is trained again where this machine does not have it, or has
-    it with other settings."""
+    """Returns the folder of the fine-tuned Transformer. It is trained again if the folder doesn't exist or was made
+    with other settings."""
     place = context.work / GROUP / teacher_name(teacher)
     if (place / SETTINGS).exists() and json.loads((place / SETTINGS).read_text(encoding="utf-8")) == teacher:
         return place / "model"
@@ -83,8 +83,9 @@ def teacher_folder(teacher, context):
 
 
 def make_student(chosen, context):
-    """Returns a trained Linformer. mode after: it begins with the weights of the fine-tuned Transformer; at-once: with
-    those from before fine-tuning and a new head. Both are trained with labels and the fine-tuned Transformer."""
+    """Returns a trained Linformer. In the mode `after` it begins with the weights of the fine-tuned Transformer. In the
+    mode `at-once` it begins with the weights from before fine-tuning and a new head. Both are trained with labels and
+    with the fine-tuned Transformer as the teacher."""
     teacher, length = chosen["teacher"], chosen["length"]
     source = teacher_folder(teacher, context)
     tuned = encoder.load(source)
@@ -103,19 +104,19 @@ def make_student(chosen, context):
 
 
 def check_programs():
-    """Raises UserError before training where the model file could not be made after it."""
+    """Raises UserError if the programs are missing that convert and measure a model after its training."""
     if not programs.available():
         raise UserError("the group labels needs the programs linformer and linformer-convert: set "
                         "LINFORMER_CPP_PROGRAMS to their folders.")
 
 
 def convert(folder, work):
-    """Returns the model file of a folder."""
+    """Converts a model and returns the path of its file."""
     file = work / "model.lnfr"
     programs.convert(folder, file)
     return file
 
 
 def token_counts(tested, folder, length):
-    """Returns the tokens of each text, at most `length` of which are read."""
+    """Returns the number of tokens of each text, after truncation to `length` tokens."""
     return texts.tokenize(tested, encoder.load(folder).tokenizer, length).lengths()

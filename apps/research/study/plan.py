@@ -1,4 +1,4 @@
-"""Which runs there are, in their order, and what the command does with them."""
+"""Lists all runs in their order, and performs the command's options."""
 import json
 import pathlib
 import time
@@ -9,7 +9,7 @@ from study import controls, labels, pretraining, tables, theorems
 from study.runs import Context, execute, is_done
 
 GROUPS = {"controls": controls, "labels": labels, "paper": pretraining, "theorems": theorems}
-# The rows that are repeated in less than 20 minutes.
+# The runs of --small, one for each table. Together they take less than 20 minutes.
 SMALL = ("controls/start-w64k64-pool", "labels/rte-teacher-seed0", "paper/small", "theorems/minilm-small")
 
 
@@ -22,25 +22,25 @@ def make_context(options):
     for given in options.model:
         name, equals, folder = given.partition("=")
         if not equals or not pathlib.Path(folder).is_dir():
-            raise UserError(f"--model {given!r} is not NAME=FOLDER with a folder that exists.")
+            raise UserError(f"--model {given!r} is not NAME=FOLDER with an existing folder.")
         models[name] = pathlib.Path(folder)
     return Context(pathlib.Path(options.data), pathlib.Path(options.work), pathlib.Path(options.results), models,
                    Progress(options.quiet))
 
 
 def choose(options, runs):
-    """Returns the wanted runs, with those that they need before them."""
+    """Returns the wanted runs. Each comes after the runs that it needs."""
     by_name = {f"{run.group}/{run.name}": run for run in runs}
     wanted = list(options.run) + (list(SMALL) if options.small else [])
     for name in options.group:
         if name not in GROUPS:
-            raise UserError(f"there is no group {name!r}: the groups are {', '.join(GROUPS)}.")
+            raise UserError(f"there is no group {name!r}; the groups are {', '.join(GROUPS)}.")
         wanted += [f"{run.group}/{run.name}" for run in runs if run.group == name]
     chosen = []
 
     def add(name):
         if name not in by_name:
-            raise UserError(f"there is no run {name!r}: --list shows them.")
+            raise UserError(f"there is no run {name!r}: --list shows all runs.")
         run = by_name[name]
         for need in run.needs:
             add(f"{run.group}/{need}")
@@ -79,11 +79,12 @@ def perform(options, parser):
 
 
 def compare(folder, context, runs):
-    """Prints whether each result in `folder` has the numbers of the same run in the tree."""
+    """Prints for each result in `folder` whether its numbers equal those of the same run in the tree. Returns 1 if one
+    differs."""
     differ = 0
     found = [run for run in runs if (folder / run.group / f"{run.name}.json").exists()]
     if not found:
-        raise UserError(f"{folder} has no results: make some with --small --results {folder}.")
+        raise UserError(f"{folder} has no results: make them with --small --results {folder}.")
     for run in found:
         other = json.loads((folder / run.group / f"{run.name}.json").read_text(encoding="utf-8"))
         own = context.result(run.group, run.name)

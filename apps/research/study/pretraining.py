@@ -1,7 +1,7 @@
-"""The paper at small scale: small encoders are pretrained to guess masked tokens, then fine-tuned.
+"""Repeats experiments of the paper at small scale: encoders are pretrained to guess masked tokens, and then fine-tuned.
 
 Figure 3 of the paper compares a Transformer with Linformers by validation perplexity, and table 2 by accuracy after
-fine-tuning. Here both are repeated with a RoBERTa of a few layers, on books and Wikipedia, in runs of minutes.
+fine-tuning. This module repeats both with a RoBERTa of a few layers, on books and Wikipedia, in runs of minutes.
 """
 import hashlib
 import json
@@ -23,27 +23,34 @@ from study.pretraining_tables import pictures, report  # noqa: F401: the group's
 from study.runs import Run
 
 GROUP = "paper"
-# n, k, the end of the name, and the sharing: figure 3(a), 3(c), 3(b), and the rest of 3(d).
+# The n, the k, the end of the name, and the sharing of each Linformer in figure 3(a), 3(c), 3(b), and the rest of 3(d).
 LINFORMERS = ((512, 32, "", "headwise"), (512, 64, "", "headwise"), (512, 128, "", "headwise"),
               (512, 256, "", "headwise"), (512, 128, "-keyvalue", "key-value"), (512, 128, "-layerwise", "layerwise"),
               (1024, 64, "", "headwise"), (1024, 128, "", "headwise"), (1024, 256, "", "headwise"),
               (2048, 64, "", "headwise"), (4096, 64, "", "headwise"))
 TUNED = ("n512-transformer", "n512-k128", "n512-k128-pool", "n512-k128-keyvalue-pool", "n512-k128-layerwise-pool",
          "n512-k256-pool")
-# Means of positions take a rate at which the many zeros beside them stay small: Adam moves all numbers alike.
+# Adam changes all numbers by similar amounts. The rate is low, so that the many zeros beside the means stay small.
 POOL = {"initialise": "pool", "matrix_rate": 1e-4}
 TASKS = ("sst2", "imdb", "mrpc")
-NEIGHBOURS = (-1, 1, -2, 2)  # the positions, from its own, at which a head of full attention looks at the beginning
-WAVES = (6, 8192)  # the shortest and the longest wave of the positions' sines, in positions
-SHARPNESS = 2.5  # of the attention to neighbours at the beginning
-EXACT = (0, 2)  # the first and the last token of each text, which a layer with a window keeps as they are
+NEIGHBOURS = (-1, 1, -2, 2)  # Before training, each head of full attention attends to one of these distances.
+WAVES = (6, 8192)  # The shortest and the longest wavelength of the sines in the table of positions, in positions.
+SHARPNESS = 2.5  # The factor of queries and keys before training. A larger one gives neighbours more attention.
+EXACT = (0, 2)  # The ids of the first and the last token of each text, which are the exact tokens beside a window.
 
 
 def settings(n, attention="full", sharing="headwise", **changed):
-    """vocabulary: pieces. spread: of the first weights, a standard deviation. start: what begins not at random
-    (start_near_frequencies, start_at_neighbours); `frequencies` is the first of both alone. initialise: the first
-    values of E and F: `random` as in the authors' program, or `pool`, means of neighbouring positions. tokens: of a
-    step. check_tokens, held_out: tokens of each held-out text for the curve, and for the final perplexity."""
+    """Returns the settings of a pretraining run.
+
+    vocabulary: the number of pieces of the vocabulary.
+    spread: the standard deviation of the first weights.
+    start: which first weights aren't random: `frequencies` (start_near_frequencies) or `frequencies and neighbours`
+        (start_at_neighbours, too).
+    initialise: the first values of E and F, which are `random` as in the authors' program, or `pool` for means of
+        neighbouring positions.
+    tokens: the number of tokens of a step.
+    check_tokens, held_out: the number of tokens of each held-out text for the curve and for the final perplexity.
+    """
     chosen = {"n": n, "plan": attention, "sharing": sharing, "initialise": "random", "vocabulary": 320, "width": 128,
               "layers": 2, "heads": 4, "inner": 512, "spread": 0.05, "start": "frequencies and neighbours",
               "steps": 800, "tokens": 4096, "rate": 1e-3, "matrix_rate": 1e-3, "warm_up": 0.05, "decay": 0.01,
@@ -57,7 +64,7 @@ def settings(n, attention="full", sharing="headwise", **changed):
 
 
 def pretraining():
-    """Returns name -> settings of the runs of figure 3, with the remarks."""
+    """Returns a dict from names to settings of the runs of figure 3 and of the table of remarks."""
     made = {"n512-transformer": settings(512), "n1024-transformer": settings(1024)}
     for n, k, name, sharing in LINFORMERS:
         made[f"n{n}-k{k}{name}"] = settings(n, f"k{k}", sharing)
@@ -72,8 +79,12 @@ def pretraining():
 
 
 def tuning(task, pretrained):
-    """pretrained: the settings of the model that is fine-tuned. length: of the longest text. test: the most texts of
-    the test part that are classified."""
+    """Returns the settings of a fine-tuning run.
+
+    pretrained: the settings of the model that is fine-tuned.
+    length: the most tokens of a text.
+    test: the most texts of the test part that are classified.
+    """
     return {"task": task, "pretrained": pretrained, "steps": {"sst2": 1500, "imdb": 600, "mrpc": 500}[task],
             "tokens": {"sst2": 2048, "imdb": 4096, "mrpc": 4096}[task], "length": 512, "rate": 5e-4,
             "matrix_rate": POOL["matrix_rate"], "decay": 0.01, "test": 2000, "seed": 0}
@@ -84,7 +95,7 @@ def runs():
     made = [Run(GROUP, name, chosen, pretrain) for name, chosen in models.items()]
     for task in TASKS:
         made += [Run(GROUP, f"tune-{task}-{name}", tuning(task, models[name]), tune, (name,)) for name in TUNED]
-        # What fine-tuning reaches without pretraining.
+        # This run shows what fine-tuning reaches without pretraining.
         made.append(Run(GROUP, f"tune-{task}-unpretrained", tuning(task, settings(512, steps=0)), tune))
     return made
 
@@ -92,15 +103,16 @@ def runs():
 # Models.
 
 def work_folder(context, chosen):
-    """Returns the folder of a model, which is named by all its settings."""
+    """Returns the folder of a model. Its name has a hash of all settings."""
     digest = hashlib.sha256(json.dumps(chosen, sort_keys=True).encode()).hexdigest()[:12]
     return context.work / GROUP / f"n{chosen['n']}-{chosen['plan']}-{digest}"
 
 
 @torch.no_grad()
 def start_near_frequencies(model, stream):
-    """Lets the model begin with guesses by frequency and by what the position itself shows. Otherwise training finds
-    the frequencies first, by hidden states that are alike at all positions, and takes long to leave them."""
+    """Sets the first weights so that the model guesses by the frequency of tokens and by the token that the position
+    shows. Without this, training first learns the frequencies with hidden states that are equal at all positions, and
+    takes long to get beyond that."""
     counts = torch.bincount(torch.from_numpy(stream).long(), minlength=model.config.vocab_size) + 1.0
     model.lm_head.bias.copy_((counts / counts.sum()).log())
     model.lm_head.dense.weight += torch.eye(model.config.hidden_size)
@@ -111,8 +123,9 @@ def start_near_frequencies(model, stream):
 
 @torch.no_grad()
 def start_at_neighbours(model, n):
-    """Lets the heads of full attention begin with attention to neighbours: sines and cosines of positions are in the
-    first columns of the embeddings, where words begin as 0, and queries and keys begin with these columns alone."""
+    """Sets the first weights so that each head of full attention attends to one neighbour. The first columns of the
+    embeddings have sines and cosines of the position and are 0 for words, and queries and keys use only these
+    columns."""
     config, embeddings = model.config, model.roberta.embeddings
     size = config.hidden_size // config.num_attention_heads
     steps = torch.linspace(math.log(WAVES[0]), math.log(WAVES[1]), size // 2)
@@ -132,7 +145,7 @@ def start_at_neighbours(model, n):
 
 
 def make_base(folder, source, chosen):
-    """Writes a Transformer as it begins, and its tokenizer."""
+    """Writes an untrained Transformer and its tokenizer."""
     from transformers import RobertaConfig, RobertaForMaskedLM
     tokenizer = pretraining_texts.tokenizer(source.vocabulary)
     config = RobertaConfig(
@@ -152,7 +165,8 @@ def make_base(folder, source, chosen):
 
 
 def make_compressions(layers, chosen):
-    """Returns layer -> Compression with the first values of E and F. With layerwise sharing all are one module."""
+    """Returns a dict from the index of a layer to a Compression with the first values of E and F. With layerwise
+    sharing, all layers have the same Compression."""
     torch.manual_seed(chosen["seed"] + 1)
     made = {}
     for i, layer in enumerate(layers):
@@ -181,7 +195,7 @@ def make_model(base, chosen):
 # Pretraining.
 
 class Pretrainer(train.Trainer):
-    """Trains a model to guess masked tokens. The masks of a step depend on the seed and on the number of the step."""
+    """Trains a model to guess masked tokens. The masks of a step depend only on the seed and the index of the step."""
 
     def __init__(self, model, tokens, checks, chosen, folder, context):
         self.checks, self.mask_rate = checks, chosen["mask_rate"]
@@ -195,7 +209,7 @@ class Pretrainer(train.Trainer):
 
     def loss(self, chosen, lengths=None, tokens=None):
         ids, mask, _ = self.train_tokens.batch(chosen, self.device)
-        drawn = torch.rand(ids.shape)  # the Trainer has set the seed for this step
+        drawn = torch.rand(ids.shape)  # Trainer.run() has set the seed of this step.
         others = torch.randint(self.special, self.vocabulary, ids.shape)
         wanted = (drawn < self.mask_rate) & (ids >= self.special)
         shown = torch.where(wanted & (drawn < 0.8 * self.mask_rate), self.student.tokenizer.mask_token_id, ids)
@@ -204,14 +218,14 @@ class Pretrainer(train.Trainer):
         return loss, loss
 
     def guess(self, shown, mask, ids, wanted, reduction="mean"):
-        """Returns the cross entropy of the tokens at the wanted positions, where alone the head is computed."""
+        """Returns the cross entropy of the tokens at the wanted positions. The head is computed only there."""
         self.student.attentions.begin(Batch(shown, mask))
         states = self.student.inner(input_ids=shown, attention_mask=mask).last_hidden_state
         return functional.cross_entropy(self.student.model.lm_head(states[wanted]), ids[wanted], reduction=reduction)
 
     @torch.no_grad()
     def held_out_loss(self):
-        """Returns the mean loss over the same masked tokens each time."""
+        """Returns the mean loss over the masked tokens of the checks, which are the same at each call."""
         self.student.eval()
         total, count = 0.0, 0
         for ids, shown, wanted in self.checks:
@@ -223,7 +237,7 @@ class Pretrainer(train.Trainer):
         return total / count
 
     def check(self):
-        """Notes the held-out loss. The weights of the last step are those that count."""
+        """Logs the held-out loss. Doesn't keep the best weights, because the model gets those of the last step."""
         self.log[-1]["held_out"] = self.held_out_loss()
         return False
 
@@ -232,7 +246,8 @@ class Pretrainer(train.Trainer):
 
 
 def train_model(chosen, context):
-    """Returns the folder of a new pretrained model, its Pretrainer and the Source. An interrupted run goes on."""
+    """Pretrains a model. Returns its folder, its Pretrainer and the Source. An interrupted run continues from its
+    checkpoint."""
     folder = work_folder(context, chosen)
     shutil.rmtree(folder, ignore_errors=True)
     source = pretraining_texts.prepare(context, chosen["vocabulary"])
@@ -254,7 +269,7 @@ def train_model(chosen, context):
 
 
 def pretrained_folder(chosen, context):
-    """Returns the folder of a pretrained model, which is made again where it is missing."""
+    """Returns the folder of a pretrained model. If the folder is missing, the model is trained again."""
     folder = work_folder(context, chosen)
     return folder if folder.exists() else train_model(chosen, context)[0]
 
@@ -282,7 +297,7 @@ def pretrain(chosen, context):
 
 
 def perplexity(file, words, chosen):
-    """Returns what `linformer perplexity` measures on a long text, which is read in windows that share no token."""
+    """Returns the results of `linformer perplexity` for a long text, which is read in windows without overlap."""
     path = file.with_suffix(".txt")
     path.write_text(words + "\n", encoding="utf-8")
     made = json.loads(programs.run(
@@ -301,7 +316,7 @@ def tune(chosen, context):
     classes = texts.class_names(examples)
     compressions = {int(i): part for i, part in pretrained.compressions.items()}
     if before.get("sharing") == "layerwise":
-        compressions = {i: compressions[0] for i in compressions}  # the file has a copy for each layer
+        compressions = {i: compressions[0] for i in compressions}  # The file has a copy of the matrix for each layer.
     model = encoder.load(pretrained.files.folder, pretrained.plan, compressions, classes=classes, seed=chosen["seed"])
     tokens = texts.tokenize(examples, model.tokenizer, min(chosen["length"], before["n"]), classes)
     schedule = train.Schedule(steps=chosen["steps"], tokens=chosen["tokens"], rate=chosen["rate"], cut=False,

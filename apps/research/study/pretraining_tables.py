@@ -1,13 +1,14 @@
-"""The tables and pictures of the group `paper`: figure 3 and table 2 of the paper, as published and at small scale."""
+"""Makes the tables and pictures of the group `paper`: figure 3 and table 2 of the paper, as published and at small
+scale."""
 import math
 
 from linearise.charts import line_chart
 from study.markdown import table
 
 GROUP = "paper"
-SEEDS = (1, 2)  # beside seed 0
-STARTS = {"": "random numbers", "-pool": "means"}  # the end of a run's name, and what E and F begin with
-FIGURES = {  # of figure 3: the title, and the runs with their names in the picture
+SEEDS = (1, 2)  # The seeds after seed 0.
+STARTS = {"": "random numbers", "-pool": "means"}  # Maps the end of a run's name to the first values of E and F.
+FIGURES = {  # For each part of figure 3, the title, and the runs with their names in the picture.
     "a": ("n = 512", {"n512-transformer": "Transformer", "n512-k256": "k = 256", "n512-k128": "k = 128",
                       "n512-k64": "k = 64", "n512-k32": "k = 32"}),
     "b": ("n = 1,024", {"n1024-transformer": "Transformer", "n1024-k256": "k = 256", "n1024-k128": "k = 128",
@@ -17,16 +18,16 @@ FIGURES = {  # of figure 3: the title, and the runs with their names in the pict
                                           "n512-k128-layerwise": "layerwise: one matrix"}),
     "d": ("k = 64", {"n512-k64": "n = 512", "n1024-k64": "n = 1,024", "n2048-k64": "n = 2,048",
                      "n4096-k64": "n = 4,096"})}
-SAYS = {  # the paper's statement, and the runs that are compared with each other
+SAYS = {  # For each part, the paper's statement, and the two runs that are compared.
     "a": ("the Linformer is better the larger k is, and with k = 128 at n = 512 it is nearly on par with the "
           "Transformer", "n512-k128", "n512-transformer"),
     "b": ("with k = 256 at n = 1,024 the Linformer is nearly on par with the Transformer", "n1024-k256",
           "n1024-transformer"),
-    "c": ("one matrix for all layers almost matches matrices of their own", "n512-k128-layerwise", "n512-k128"),
+    "c": ("one matrix for all layers is almost as good as separate matrices", "n512-k128-layerwise", "n512-k128"),
     "d": ("with k = 256, the final perplexities are about the same for n = 512 to n = 4,096", "n4096-k64", "n512-k64")}
-REMARKS = {"n512-transformer": "Transformer", "n512-transformer-frequencies": "Transformer, no start at neighbours",
+REMARKS = {"n512-transformer": "Transformer", "n512-transformer-frequencies": "Transformer, random queries and keys",
            "n512-k128-pool": "k = 128, means", "n512-w16k64": "a window of 16 beside k = 64, means"}
-# Table 2 of the paper: SST-2, IMDB, QNLI, QQP of the models with n = 512.
+# The accuracies of the models with n = 512 in table 2 of the paper, for SST-2, IMDB, QNLI and QQP.
 TABLE_2 = {"n512-transformer": ("Transformer (RoBERTa-base)", 93.1, 94.1, 90.9, 90.9),
            "n512-k128": ("Linformer, k = 128", 92.4, 94.0, 90.4, 90.2),
            "n512-k128-keyvalue": ("the same, E = F", 93.4, 93.4, 90.3, 90.3),
@@ -35,7 +36,7 @@ TABLE_2 = {"n512-transformer": ("Transformer (RoBERTa-base)", 93.1, 94.1, 90.9, 
 PAPERS_TASKS = ("SST-2", "IMDB", "QNLI", "QQP")
 TASKS = {"sst2": "SST-2", "imdb": "IMDB", "mrpc": "MRPC"}
 DASH = "-"
-LEAST_GAIN = 0.05  # nats below the guess without context, from which on a model is said to use context
+LEAST_GAIN = 0.05  # The smallest gain, in nats, of a model that uses context.
 
 
 def measured(context, name):
@@ -44,12 +45,13 @@ def measured(context, name):
 
 
 def started(name, start):
-    """Returns the run of a model with this start of E and F. A Transformer has neither."""
+    """Returns the name of the run in which a model has these first values of E and F. A Transformer has only one
+    run."""
     return name if "transformer" in name else name + start
 
 
 def gain(made):
-    """Returns the nats that a model's loss is below that of the best guess without context."""
+    """Returns how far the loss of a model is below the loss of the best guess without context, in nats."""
     return made["without_context"] - made["loss"]
 
 
@@ -78,7 +80,8 @@ def remarks_table(context):
         rows.append((title, *two_cells(made), *([DASH] * 3 if made is None else (
             *(f"{math.exp(made['held_out'][part]['loss']):.1f}" for part in parts),
             f"{math.exp(made['without_context']):.1f}"))))
-    return table(("model, n = 512", "perplexity", "gain", "of the book", "of Wikipedia", "without context"), rows)
+    return table(("model, n = 512", "perplexity", "gain", "perplexity, book", "perplexity, Wikipedia",
+                  "perplexity without context"), rows)
 
 
 def settings_text(context):
@@ -88,35 +91,35 @@ def settings_text(context):
     chosen = found["settings"]
     return (f"Each model has {chosen['layers']} layers of width {chosen['width']} with {chosen['heads']} heads, and "
             f"{chosen['vocabulary']:,} byte-level pieces. It is trained for {chosen['steps']:,} steps of "
-            f"{chosen['tokens']:,} tokens. The paper's models have 12 layers of width 768, and 250,000 steps on 3,300 "
-            "million words. ")
+            f"{chosen['tokens']:,} tokens. The paper's models have 12 layers of width 768, and are trained for 250,000 "
+            "steps on 3,300 million words. ")
 
 
 def on_the_plateau(context):
-    """Returns a sentence about the models that haven't learned to use other tokens."""
+    """Returns sentences about the models that haven't learned to use context."""
     names = dict.fromkeys(started(name, start) for _, lines in FIGURES.values() for name in lines for start in STARTS)
     found = {name: measured(context, name) for name in names}
     found = {name: made for name, made in found.items() if made is not None}
     flat = [name for name, made in found.items() if gain(made) < LEAST_GAIN]
     if not flat:
-        return f"All {len(found)} models measured here have a gain of {LEAST_GAIN} nats at least. " if found else ""
+        return f"All {len(found)} models measured here have a gain of at least {LEAST_GAIN} nats. " if found else ""
     named = ", ".join(f"`{name}`" for name in flat)
     return (f"{len(flat)} of the {len(found)} models measured here have a gain below {LEAST_GAIN} nats: {named}. They "
-            "have learned how frequent tokens are and little else. Differences between them say nothing about the "
-            "paper's claim, and whether they would leave this plateau with many more steps is open. ")
+            "have learned how frequent tokens are, but little more. Differences between them say nothing about the "
+            "paper's claim. Whether they would learn more with many more steps is open. ")
 
 
 def compared(context, name, with_name):
-    """Returns sentences that compare the losses of two models for each start; empty where results are missing."""
+    """Returns sentences that compare the losses of two models for each kind of first values, if both have results."""
     made = ""
     for start, words in STARTS.items():
         names = started(name, start), started(with_name, start)
         one, other = (measured(context, part) for part in names)
         if one is None or other is None:
             continue
-        share = f", and {100 * gain(one) / gain(other):.0f} % of its gain" if gain(other) >= LEAST_GAIN else ""
-        made += (f"With E and F from {words}, `{names[0]}` has a perplexity of "
-                 f"{one['perplexity']:.1f} where `{names[1]}` has {other['perplexity']:.1f}: a loss that differs by "
+        share = f", and its gain is {100 * gain(one) / gain(other):.0f} %" if gain(other) >= LEAST_GAIN else ""
+        made += (f"With E and F from {words}, the perplexity of `{names[1]}` is {other['perplexity']:.1f} and that of "
+                 f"`{names[0]}` is {one['perplexity']:.1f}. Relative to the former, the loss of the latter differs by "
                  f"{one['loss'] - other['loss']:+.3f} nats{share}. ")
     return made
 
@@ -128,7 +131,7 @@ def seeds_text(context):
         values = [f"{one['perplexity']:.1f}" for one in made if one is not None]
         if len(values) > 1:
             lines.append(f"`{name}` has a perplexity of {', '.join(values)} with {len(values)} seeds")
-    return f"Chance decides so much: {'; '.join(lines)}. " if lines else ""
+    return f"The seeds show how much is chance: {'; '.join(lines)}. " if lines else ""
 
 
 def pretraining_report(context):
@@ -140,15 +143,15 @@ def pretraining_report(context):
                   for start, words in STARTS.items() if series(context, lines, start)]
         parts += [figure_table(context, lines), f"The paper: {claim}. Here: {compared(context, *names) or DASH}"]
     return parts + [
-        "### Remarks: where models begin, and a window", remarks_table(context),
-        "Runs of minutes are too short for a model to find out by itself that neighbours matter. So the output's bias "
-        "begins with the frequencies of tokens, and the heads of all models begin with queries and keys that, in full "
-        "attention, look one or two positions back or ahead. The second row is without the latter. E and F that are "
-        "random, as in the authors' program, mix all positions, so such a Linformer must still find its neighbours; "
-        "E and F that begin as means of neighbouring positions keep them apart from the others. Random E and F are "
-        "trained at the rate of the other weights, and means at a tenth of it, since a higher rate soon fills the "
-        "zeros beside them. The vocabulary is little more than the bytes, because the fewer pieces there are, the "
-        "fewer examples show which of them are neighbours."]
+        "### Remarks: the first weights, and a window", remarks_table(context),
+        "In runs of minutes a model doesn't learn by itself that neighbours matter. The output's bias therefore begins "
+        "with the frequencies of tokens. The queries and keys of all models begin with values at which heads with full "
+        "attention attend to the positions one or two before or after their own. In the second row, queries and keys "
+        "are random. Random E and F, as in the authors' program, mix all positions, so a Linformer with them must "
+        "still learn which positions are neighbours. E and F that begin as means of neighbouring positions keep these "
+        "apart from the others. Random E and F are trained at the rate of the other weights. Means are trained at a "
+        "tenth of it, because a higher rate soon fills the zeros beside them. The vocabulary has few pieces beyond the "
+        "256 bytes, because a model with fewer pieces needs fewer examples to learn which pieces are neighbours."]
 
 
 def cell(context, task, name):
@@ -178,30 +181,30 @@ def tuning_report(context):
     head = ("model, n = 512", *(f"{name}, paper" for name in PAPERS_TASKS),
             *(f"{name}, here" for name in TASKS.values()))
     return ["### Table 2: accuracy after fine-tuning", table(head, rows),
-            "Accuracies are in percent, with the standard error that follows from the number of test texts. MRPC, "
-            "which asks whether two sentences mean the same, stands in the place of QQP, which the study doesn't have. "
-            "A task in which the pretrained Transformer isn't clearly above the one without pretraining, or above the "
-            "most frequent label, can't tell these models apart. That is expected of MRPC: what pairs of sentences "
-            "need is learned from far more text than this."]
+            "Accuracies are in percent, with the standard error that follows from the number of test texts. MRPC asks "
+            "whether two sentences mean the same. It replaces QQP, which the study doesn't have. If the pretrained "
+            "Transformer isn't clearly better in a task than the Transformer without pretraining and than the most "
+            "frequent label, the task can't tell these models apart. This is expected for MRPC: a model must be "
+            "pretrained with far more text before it can compare sentences."]
 
 
 def report(context):
     """Returns the section of the study about the paper's figure 3 and table 2, in Markdown."""
     parts = [
         "## The paper at small scale",
-        "Small encoders are pretrained to guess masked tokens, on eleven books and on WikiText-2, and measured on "
-        "another book and on other articles, by `linformer perplexity` on their model files. " + settings_text(context)
-        + "So the numbers can't be the paper's. What can be compared is how the models stand to each other.",
-        "A model that looks at no other token can still guess by frequency, and use the 1 in 10 chosen tokens that "
-        "stay visible. The column `gain` is what a model's loss is below that of the best such guess, in nats. E and F "
-        "begin with random numbers, as in the authors' program, or as means of neighbouring positions. "
+        "Small encoders are pretrained to guess masked tokens, on eleven books and on WikiText-2. Their model files "
+        "are measured with `linformer perplexity` on another book and on other articles. " + settings_text(context)
+        + "The numbers are therefore not those of the paper. Only the differences between the models can be compared.",
+        "A model that uses no other tokens can still guess by frequency, and see the 1 in 10 chosen tokens that aren't "
+        "masked. The column `gain` shows how far a model's loss is below that of the best guess of this kind, in nats. "
+        "E and F begin with random numbers, as in the authors' program, or with means of neighbouring positions. "
         + on_the_plateau(context) + seeds_text(context)]
     parts += pretraining_report(context) + tuning_report(context)
     return "\n\n".join(wrapped(part.strip()) for part in parts) + "\n"
 
 
 def wrapped(part):
-    """Breaks a paragraph into lines of at most 118 characters. Tables, headings and pictures stay as they are."""
+    """Breaks a paragraph into lines of at most 118 characters. Tables, headings and pictures aren't changed."""
     if part.startswith(("|", "#", "!")):
         return part
     lines, line = [], ""
@@ -214,7 +217,7 @@ def wrapped(part):
 
 
 def series(context, lines, start):
-    """Returns the curves of the runs that are there; none where no Linformer is."""
+    """Returns the curves of the runs that have results, or an empty list if no Linformer has one."""
     found = {name: measured(context, started(name, start)) for name in lines}
     found = {name: made for name, made in found.items() if made is not None}
     if all("transformer" in name for name in found):
@@ -223,7 +226,8 @@ def series(context, lines, start):
 
 
 def pictures(context):
-    """Returns file name -> SVG: validation perplexity by step, as in figure 3. Runs without a result are left out."""
+    """Returns a dict from file names to SVG pictures of the validation perplexity by step, as in figure 3. Runs without
+    a result are left out."""
     made = {}
     for letter, (title, lines) in FIGURES.items():
         for start, words in STARTS.items():

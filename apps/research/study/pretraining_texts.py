@@ -1,4 +1,4 @@
-"""The texts of pretraining: a vocabulary, texts of n tokens, and held-out texts with the masks of `linformer`."""
+"""Makes the texts of pretraining: a vocabulary, texts of n tokens, and held-out texts with the masks of `linformer`."""
 import dataclasses
 import hashlib
 import json
@@ -15,11 +15,10 @@ SPECIAL = ("<s>", "<pad>", "</s>", "<unk>", "<mask>")
 
 @dataclasses.dataclass
 class Source:
-    """vocabulary: a Tokenizer of byte-level pieces. stream: the tokens of all texts to train with, without
-    special ones. held_out: name -> a long text on one line."""
-    vocabulary: dict
-    stream: numpy.ndarray
-    held_out: dict
+    """The texts of all runs with one size of vocabulary."""
+    vocabulary: dict       # A tokenizers.Tokenizer of byte-level pieces.
+    stream: numpy.ndarray  # The tokens of all training texts, without special tokens.
+    held_out: dict         # Maps names to long texts, each on one line.
 
 
 def one_line(parts):
@@ -27,7 +26,8 @@ def one_line(parts):
 
 
 def training_texts(data):
-    """Returns one long text for each book, and one of WikiText, which has <unk> where rare words were."""
+    """Returns one long text for each book, and one of WikiText. The <unk> that WikiText has for rare words is
+    removed."""
     made = [one_line(corpora.paragraphs(book)) for book in corpora.books(data) if book.name != corpora.HELD_OUT_BOOK]
     return made + [one_line(corpora.wikipedia(data, "wikitext2_valid.tokens.txt")).replace("<unk> ", "")]
 
@@ -39,7 +39,7 @@ def held_out_texts(data):
 
 
 def prepare(context, size):
-    """Returns the Source with a vocabulary of `size` pieces, which is kept in the folder for work."""
+    """Returns the Source with a vocabulary of `size` pieces. The vocabulary is kept in Context.work."""
     from tokenizers import Tokenizer
     words = training_texts(context.data)
     digest = hashlib.sha256("\n".join(words).encode()).hexdigest()[:12]
@@ -72,7 +72,8 @@ def tokenizer(vocabulary):
 
 
 def in_windows(ids, n, tokenizer):
-    """Returns texts of n tokens between the special ones at both ends, [texts, n]. What is left over is left out."""
+    """Cuts `ids` into texts and adds the special tokens at both ends of each. Returns [texts, n]. An incomplete last
+    text is left out."""
     count = len(ids) // (n - 2)
     made = numpy.empty((count, n), numpy.int64)
     made[:, 0], made[:, -1] = tokenizer.cls_token_id, tokenizer.sep_token_id
@@ -81,24 +82,24 @@ def in_windows(ids, n, tokenizer):
 
 
 def packed(stream, n, tokenizer):
-    """Returns the Tokens to train with, in a random order, so that a batch has passages of several books."""
+    """Returns the Tokens for training, in a random order, so that a batch has passages of several books."""
     rows = in_windows(stream, n, tokenizer)
     order = numpy.random.default_rng(n).permutation(len(rows))
     return Tokens(list(rows[order].astype(numpy.int32)), [None] * len(rows), [None] * len(rows), tokenizer.pad_token_id)
 
 
 def first_tokens(words, tokenizer, most):
-    """Returns the beginning of a text, whole words of at most `most` tokens."""
+    """Returns the beginning of a text that ends with a whole word and has at most `most` tokens."""
     made = tokenizer(words, add_special_tokens=False, return_offsets_mapping=True)
     if len(made["input_ids"]) <= most:
         return words
     return words[:made["offset_mapping"][most][0]].rsplit(" ", 1)[0]
 
 
-# The masks of `linformer perplexity` (apps/cli/docs/perplexity.md).
+# The functions below choose the same masks as `linformer perplexity` (apps/cli/docs/perplexity.md).
 
 def mix(x):
-    """One step of SplitMix64 on an array of uint64."""
+    """Computes one step of SplitMix64 for each element of an array of uint64."""
     x = x + numpy.uint64(0x9E3779B97F4A7C15)
     x = (x ^ x >> numpy.uint64(30)) * numpy.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ x >> numpy.uint64(27)) * numpy.uint64(0x94D049BB133111EB)
@@ -110,7 +111,7 @@ def unit(x):
 
 
 def with_masks(ids, tokenizer, rate, seed=0):
-    """Returns what is shown of the texts ids [texts, n], and which of their tokens are to be guessed."""
+    """Returns the texts `ids`, [texts, n], with masks, and an array that is true for the tokens to be guessed."""
     text = numpy.arange(ids.shape[0], dtype=numpy.uint64)[:, None]
     position = numpy.arange(ids.shape[1], dtype=numpy.uint64)[None, :]
     first = mix(mix(mix(numpy.array([[seed]], numpy.uint64)) ^ text) ^ position)
@@ -123,22 +124,24 @@ def with_masks(ids, tokenizer, rate, seed=0):
 
 
 def masked_windows(words, tokenizer, n, most, chosen):
-    """Returns the ids of the first texts of n tokens, what is shown of them, and which of their tokens are guessed."""
+    """Returns the ids of texts of n tokens from the beginning of `words`, the same texts with masks, and an array that
+    is true for the tokens to be guessed."""
     ids = numpy.array(tokenizer(words, add_special_tokens=False)["input_ids"])
     ids = in_windows(ids, n, tokenizer)[:most // n]
     return tuple(torch.from_numpy(array) for array in (ids, *with_masks(ids, tokenizer, chosen["mask_rate"])))
 
 
 def without_context(words, tokenizer, stream, chosen):
-    """Returns the losses of two guesses that look at no other token: by the frequency of tokens in the training texts,
-    and by the best use of what the position itself shows, which in 1 of 10 cases is the token."""
+    """Returns the mean losses of two guesses that don't use other tokens. `unigram` guesses by the frequency of tokens
+    in the training texts. `without_context` also uses, in the best way, what the position itself shows, which is the
+    token itself in 1 of 10 cases."""
     ids = numpy.array(tokenizer(words, add_special_tokens=False)["input_ids"])
     rows = in_windows(ids, chosen["n"], tokenizer)
     shown, wanted = with_masks(rows, tokenizer, chosen["mask_rate"])
     counts = numpy.bincount(stream, minlength=len(tokenizer)) + 1.0
     share = counts / counts.sum()
     token, seen = rows[wanted], shown[wanted]
-    other = 1 / (len(tokenizer) - 1)  # how likely a random token is this one
+    other = 1 / (len(tokenizer) - 1)  # The probability that a random token is a given token.
     kept = share[seen] * (1 + other) / (share[seen] + other)
     changed = share[token] * other / (share[seen] + other)
     best = numpy.where(seen == tokenizer.mask_token_id, share[token], numpy.where(seen == token, kept, changed))

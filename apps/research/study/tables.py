@@ -1,4 +1,4 @@
-"""RESULTS.md and its pictures, made from the results of the runs alone."""
+"""Writes RESULTS.md and its pictures from the results of the runs."""
 import statistics
 
 from linearise.charts import line_chart
@@ -7,14 +7,14 @@ from study.markdown import standard_error, table
 
 HEAD = """# Results of the study
 
-`python -m study --tables` makes this file from the results in [results](results), one JSON file for each run, which has
-its command, settings, seed, machine and versions. [README.md](README.md) describes the experiments and says what was
-cut. A dash is a run that has not been made.
+`python -m study --tables` makes this file from the JSON files in [results](results). [README.md](README.md) describes
+the experiments. A dash stands for a run without a result.
 """
 
 
 def mean_and_error(values, digits):
-    """Returns the mean and its standard error over seeds; of one seed the value alone; of none a dash."""
+    """Returns the mean and its standard error over the seeds. A single value has no error, and no value gives a
+    dash."""
     if not values:
         return "-"
     error = standard_error(values)
@@ -27,7 +27,8 @@ def values_of(context, plan, part, key):
 
 
 def paired(context, first, second, part, key):
-    """Returns the mean of first - second over the seeds that both have, its standard error, and the number of seeds."""
+    """Returns the mean of first - second over the seeds that both have, its standard error, and the number of seeds.
+    Returns None if fewer than two seeds have both."""
     pairs = []
     for seed in range(controls.SEEDS):
         made = [context.result(controls.GROUP, f"{controls.safe(plan)}-seed{seed}") for plan in (first, second)]
@@ -48,11 +49,11 @@ def controls_report(context):
         seeds = len(values_of(context, plan, "whole", "mean"))
         rows.append([f"`{plan}`", str(seeds), *cells,
                      mean_and_error(values_of(context, plan, "whole", "neighbours_kept"), 3)])
-    made = ("\n## The controls\n\nCosine of the student's vector and the teacher's (all-MiniLM-L6-v2), mean and 5th "
-            f"percentile of held-out texts, after {controls.STEPS} steps of 2,048 tokens: whole texts of 30 to 512 "
-            "tokens, and longer texts cut to n tokens. `w64` is a window alone, `w64k2` the window with exact keys of "
-            "[CLS] and [SEP] and no compressed keys, and `w64k64` has 62 compressed keys beside them. ± is the "
-            "standard error over seeds.\n\n" +
+    made = ("\n## The controls\n\nThe table has the cosine of the student's vector and the vector of its teacher "
+            f"(all-MiniLM-L6-v2) after {controls.STEPS} steps of 2,048 tokens: the mean and the 5th percentile over "
+            "held-out texts. The texts are whole texts of 30 to 512 tokens, and longer texts cut to n tokens. `w64` is "
+            "a window alone. `w64k2` is the window with exact keys of [CLS] and [SEP] and no compressed keys. `w64k64` "
+            "has 62 compressed keys beside them. ± is the standard error over the seeds.\n\n" +
             table(head, rows))
     made += "\n" + controls_sentence(context) + "\n"
     rows = []
@@ -62,21 +63,21 @@ def controls_report(context):
             one = context.result(controls.GROUP, f"start-{controls.safe(plan)}-{kind}")
             cells.append("-" if one is None else f"{one['measured']['512']['mean']:.4f}")
         rows.append([f"`{plan}`", *cells])
-    return made + ("\nBefore training, mean cosine at n = 512, by the first values of E and F:\n\n" +
+    return made + ("\nMean cosine at n = 512 before training, for each kind of first values of E and F:\n\n" +
                    table(["plan", "pool", "stride", "svd", "fit"], rows))
 
 
 def controls_sentence(context):
     found = paired(context, "w64k64", "w64k2", "512", "mean")
     if found is None:
-        return "Whether the compressed keys earn their place is open: the runs of the decisive pair are missing."
+        return "Whether the compressed keys improve the student is open: `w64k64` and `w64k2` share fewer than 2 seeds."
     difference, error, seeds = found
     sure = abs(difference) > 2 * error
-    words = ("The compressed part earns its place" if sure and difference > 0 else
-             "The compressed part does not earn its place" if sure else
-             "Whether the compressed part earns its place can't be decided from these runs")
-    return (f"**{words}**: at n = 512, `w64k64` is {difference:+.4f} ± {error:.4f} of cosine from `w64k2`, which has "
-            f"the same window, exact tokens and training ({seeds} seeds, paired).")
+    words = ("The compressed keys improve the student" if sure and difference > 0 else
+             "The compressed keys make the student worse" if sure else
+             "These runs can't decide whether the compressed keys improve the student")
+    return (f"**{words}**: at n = 512, the mean cosine of `w64k64` differs by {difference:+.4f} ± {error:.4f} from "
+            f"that of `w64k2`, which has the same window, exact tokens and training ({seeds} seeds, paired).")
 
 
 def theorems_report(context):
@@ -85,17 +86,20 @@ def theorems_report(context):
         one = context.result(theorems.GROUP, f"minilm-{round(100 * error)}")
         for line in one["measured"]["lengths"] if one else []:
             rows.append([f"{error:g}", str(line["n"]), *(show(line[name], line["n"]) for name in theorems.COLUMNS)])
-    return ("\n## The theorems\n\nThe k from which P V of a head keeps a relative error E: by the bounds of Theorems 1 "
-            "and 2 (with constants of 1 for both Θ), as measured by projection with a Gaussian matrix of n columns "
-            "(five draws), and by the singular values of P, which no projection can beat. `half` is enough for half "
-            "of the model's 72 heads, `all` for each of them; `> n` means that a projection to n rows isn't enough. "
-            "The 8 texts are the longest held-out ones.\n\n" +
+    return ("\n## The theorems\n\nThe table has the smallest k at which an approximation of P V of a head has at most "
+            "the relative error E. Theorems 1 and 2 give bounds of k, with a constant of 1 for both Θ. `Projected` is "
+            "measured with Gaussian random matrices of n columns (five draws), and `expected` is computed for the mean "
+            "over all of these matrices. `Singular` keeps the k largest singular values of P, which gives the matrix "
+            "of rank k nearest to P. `Half` is enough for half of the model's 72 heads, and `all` for each of them. `> "
+            "n` means that k = n isn't enough. `Columns within E` and `rows within E` are the shares of the columns of "
+            "V and of the rows of P for which the inequality of the theorem before them is true at its k. The texts "
+            "are the 8 longest held-out texts.\n\n" +
             table(["E", "n", *theorems.COLUMNS.values()], rows or [["-"] * (2 + len(theorems.COLUMNS))]) +
-            "\nTheorem 1 compares the error with |p w|, while a random projection's error depends on the norms of p "
-            "and w; where they are nearly orthogonal its k is too small, which the share of columns shows. Theorem 2 "
-            "compares with the norms, and its inequality holds. Its k stops growing with n where 9 d ln d < 5 ln n, "
-            "which for d = 32 is far beyond any text, so at these lengths both bounds grow with ln n. The measured k "
-            "of the singular values grows slower than n for half of the heads.\n")
+            "\nTheorem 1 compares the error with |p w|, but the error of a random projection depends on the norms of p "
+            "and w. If p and w are nearly orthogonal, the k of Theorem 1 is too small, as the share of columns shows. "
+            "Theorem 2 compares the error with the norms, and its inequality holds. Its k stops growing with n if "
+            "9 d ln d < 5 ln n. For d = 32 no text is long enough for that, so at these lengths both bounds grow with "
+            "ln n. The measured k of the singular values grows more slowly than n for half of the heads.\n")
 
 
 def show(value, n):
@@ -134,7 +138,7 @@ def controls_pictures(context):
 
 
 def write(context):
-    """Writes RESULTS.md beside the folder of results, and the pictures into a folder beside it."""
+    """Writes RESULTS.md and the folder with the pictures beside the folder of the results."""
     pictures = {**controls_pictures(context), **labels.pictures(context), **pretraining.pictures(context),
                 **theorems_pictures(context)}
     folder = context.results.parent / "pictures"

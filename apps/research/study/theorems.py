@@ -1,4 +1,5 @@
-"""The k that keeps a relative error of P V, by Theorems 1 and 2 and as measured, by `linformer spectrum --error`."""
+"""Compares the k of Theorems 1 and 2 with the k that is needed to keep a relative error of P V. `linformer spectrum
+--error` computes both."""
 import json
 
 from linearise import programs
@@ -8,7 +9,7 @@ from study.runs import Run
 GROUP = "theorems"
 ERRORS = (0.5, 0.3, 0.1)
 LENGTHS = "64,128,256,512"
-# Names in the results, and what tables call them.
+# The names in the results, and the titles of the table's columns.
 COLUMNS = {"theorem_1": "theorem 1", "columns_within": "columns within E", "theorem_2": "theorem 2",
            "rows_within": "rows within E", "projected_half": "projected, half", "projected_all": "projected, all",
            "expected_half": "expected, half", "singular_half": "singular, half", "singular_all": "singular, all"}
@@ -24,7 +25,7 @@ def settings(error, count, lengths):
 
 
 def compute(chosen, context):
-    """Measures on the longest held-out reviews and passages."""
+    """Measures the k with the longest held-out texts."""
     work = context.work / "theorems"
     work.mkdir(parents=True, exist_ok=True)
     programs.convert(context.models[chosen["model"]], work / "model.lnfr")
@@ -38,7 +39,7 @@ def compute(chosen, context):
 
 
 def summary(line):
-    """Returns the numbers of all heads at one length. A k that no number of rows reaches is null."""
+    """Returns the numbers over all heads at one length. If even k = n isn't enough, a k is None."""
     return {"n": line["n"], "theorem_1": line["theorem_1"]["k"], "columns_within": line["theorem_1"]["columns_within"],
             "theorem_2": line["theorem_2"]["k"], "rows_within": line["theorem_2"]["rows_within"],
             "projected_half": line["projected"]["half"], "projected_all": line["projected"]["all"],

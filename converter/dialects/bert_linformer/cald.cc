@@ -14,8 +14,8 @@ constexpr const char *key = "attention.self.proj_k", *value = "attention.self.pr
 
 std::string layer(uint32_t index, const char* name) { return "encoder.layer." + std::to_string(index) + "." + name; }
 
-// A layer's own, or the first layer's where that is the only one: all layers share it, and safetensors keeps one name
-// of what is shared.
+// Returns the layer's own key projection. If the checkpoint has only one projection, returns that of the first layer:
+// all layers share it, and safetensors keeps only one name of a shared tensor.
 const Tensor& key_projection(TensorTable& tensors, uint32_t index) {
   if (const Tensor* own = tensors.use(layer(index, key))) return *own;
   size_t there = 0;
@@ -32,7 +32,7 @@ DialectFacts Cald::facts() const {
   return {"CALD: RoBERTa with Linformer attention, divided by the root of a text's length",
           "https://github.com/idiap/linearize-distill-pretrained-transformers",
           {{R"({"num_attention_heads": 12})", "always; config.json of the model that it was made from has it"},
-           {R"({"model_type": "roberta"})", "where the tensors' names do not say it"}}};
+           {R"({"model_type": "roberta"})", "if the tensors' names do not show the family"}}};
 }
 
 Recognition Cald::recognise(const Checkpoint& checkpoint) const {
@@ -61,7 +61,7 @@ void Cald::convert(Conversion& conversion) const {
     const std::string role = "layers[" + std::to_string(index) + "].attention.";
     const Tensor& keys = key_projection(tensors, index);
     attention->key_projections = {converter.add_projection(role + "key_projection", transposed(keys))};
-    // Keys and values share one in the modes kv and layer.
+    // In CALD's sharing modes kv and layer, keys and values share one projection, and proj_v is absent.
     const Tensor* values = tensors.use(layer(index, value));
     attention->value_projections = attention->key_projections;
     if (values != nullptr) {

@@ -1,5 +1,5 @@
-// CALD: RoBERTa made linear while it is fine-tuned. Each layer's self-attention has proj_k and proj_v, and what they
-// compress is divided by the root of the text's length.
+// CALD: RoBERTa models whose attention was made linear while they were fine-tuned. Each layer's self-attention has the
+// projections proj_k and proj_v. Compressed keys and values are divided by the square root of the text's length.
 // Source: idiap/linearize-distill-pretrained-transformers, nlp/linformer_utils.py at e4bd7af (He and Garner,
 // arXiv 2410.06846).
 #pragma once

@@ -1,5 +1,4 @@
-// BERT's and RoBERTa's classes whose self-attention alone was replaced by Linformer's: the parts that such models
-// share.
+// Converts models of BERT's and RoBERTa's classes in which only the self-attention was replaced by Linformer's.
 #pragma once
 
 #include <functional>
@@ -11,27 +10,29 @@
 
 namespace linformer::convert::bert_linformer {
 
-// What differs between them.
+// The properties in which such models differ.
 struct Form {
   const hugging_face::Family& family;
   RowMask row_mask;
   LengthScale length_scale;
-  const char* model;  // for the report
+  const char* model;  // What errors call the model.
 };
 
 class Converter {
  public:
-  // What it is given must outlive it.
+  // The arguments must outlive the converter.
   Converter(Conversion& conversion, const Settings& settings, const Form& form);
 
-  // `columns`: of layer 0's projections, whose name is `source`.
+  // Reads the sizes. `columns` is the number of positions that layer 0's projection takes, and `source` says for the
+  // report where it was found.
   void read_sizes(uint32_t columns, const std::string& source);
-  // `add_projections` fills a layer's key and value projections.
+  // Reads all parts of the model. `add_projections` is called for each layer and sets its key and value projections.
   void read(const std::function<void(uint32_t index, AttentionDescription* attention)>& add_projections);
 
   TensorTable& tensors() { return tensors_; }
   const Settings& settings() const { return settings_; }
-  // [k, N] or longer; what no text reaches is cut off.
+  // Adds a projection and returns its index. `matrix` is [k, N] or has more columns, which no text reaches and which
+  // are cut off.
   uint32_t add_projection(const std::string& role, const Tensor& matrix);
 
  private:

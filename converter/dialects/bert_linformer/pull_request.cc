@@ -17,8 +17,8 @@ void refuse_others(const Settings& settings, const TensorTable& tensors) {
   hugging_face::refuse_unsupported(settings);
   if (tensors.any(std::string(layers) + "*.attention.self.distance_embedding.*")) {
     fail("the tensors ", layers,
-         "*.attention.self.distance_embedding.* are relative positions, which are not supported: scores of compressed "
-         "keys have none to add them to unless k is the text's length");
+         "*.attention.self.distance_embedding.* are relative positions, which are not supported: compressed keys have "
+         "no positions, unless k is the text's length");
   }
   const std::optional<std::string> architecture = hugging_face::architecture_of(settings);
   if (tensors.any("sequence_summary.**") || (architecture && *architecture == "ForMultipleChoice")) {
@@ -26,10 +26,12 @@ void refuse_others(const Settings& settings, const TensorTable& tensors) {
   }
 }
 
-// [heads, k, N]: one for each head, and a single one where they are all the same.
+// Adds the projections of all heads, [heads, k, N], and returns their indices: one for each head, or a single one if
+// they are all equal.
 std::vector<uint32_t> add_heads(Converter& converter, const std::string& role, const Tensor& tensor, uint32_t heads) {
   if (tensor.shape.size() != 3 || tensor.shape[0] != heads) {
-    fail("the tensor ", quote(tensor.name), " is ", shape_text(tensor), ", [", heads, " (heads), k, N] is due");
+    fail("the tensor ", quote(tensor.name), " is ", shape_text(tensor), ", but [", heads,
+         " (heads), k, N] is expected");
   }
   std::vector<uint32_t> made;
   for (uint32_t head = 0; head < heads; ++head) {
@@ -68,7 +70,7 @@ void TransformersLinformer::convert(Conversion& conversion) const {
   refuse_others(settings, tensors);
   const Tensor& first = tensors.need(std::string(layers) + "0." + key);
   if (first.shape.size() != 3)
-    fail("the tensor ", quote(first.name), " is ", shape_text(first), ", [heads, k, N] is due");
+    fail("the tensor ", quote(first.name), " is ", shape_text(first), ", but [heads, k, N] is expected");
   converter.read_sizes(dimension(first, 2), "columns of " + first.name);
   check_agreement(settings, "seq_length", dimension(first, 2), "columns of projections");
   const std::optional<Setting<bool>> shared = settings.flag("share_projection");

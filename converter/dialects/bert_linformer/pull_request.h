@@ -1,5 +1,5 @@
-// The Linformer of transformers' pull request 10587, which was closed and never merged: BERT's layout with a projection
-// for each head, of keys and values whose masked rows are zero.
+// The Linformer of transformers' pull request 10587, which was closed and never merged. It has BERT's layout and
+// projections for each head. Masked rows of keys and values are set to zero before they are compressed.
 // Source: src/transformers/models/linformer at 1407558b.
 #pragma once
 

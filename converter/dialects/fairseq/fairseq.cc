@@ -19,7 +19,7 @@ using namespace fairseq;
 
 constexpr uint32_t pad = 1;  // fairseq's dictionaries begin with <s>, <pad>, </s>, <unk>
 
-// One conversion on its way: the tables that its steps share.
+// The state of one conversion, which its steps share.
 class FairseqConverter {
  public:
   explicit FairseqConverter(Conversion& conversion)
@@ -78,14 +78,14 @@ class FairseqConverter {
   EncoderDescription& encoder_;
   Report& report_;
   ProjectionTable projections_;
-  bool old_names_ = false;  // emb_layer_norm: written before 2021-02-16
+  bool old_names_ = false;  // If true, the file was written before 2021-02-16, with the name emb_layer_norm.
   uint32_t layer_count_ = 0, heads_ = 0;
   Activation activation_ = Activation::gelu;
 };
 
 void FairseqConverter::read_sizes() {
   const Tensor* tokens = tensors_.find(encoder + "embed_tokens.weight");
-  // safetensors keeps one name of a tied pair.
+  // safetensors keeps only one name of two tied tensors.
   if (tokens == nullptr) tokens = tensors_.find(lm_head + "weight");
   if (tokens == nullptr)
     fail("the tensor ", quote(encoder + "embed_tokens.weight"), " is missing: the checkpoint is incomplete");
@@ -169,7 +169,8 @@ void FairseqConverter::add_layer(uint32_t index) {
   add_projections(index, &attention);
 }
 
-// in_proj_weight [3 d, d] and in_proj_bias [3 d]: the rows of q, k and v, in this order.
+// Reads query, key and value from in_proj_weight, [3 d, d], and in_proj_bias, [3 d], which have the rows of query, key
+// and value in this order.
 void FairseqConverter::add_attention_inputs(uint32_t index, AttentionDescription* attention) {
   const std::string prefix = layer_prefix(index) + "self_attn.",
                     role = "layers[" + std::to_string(index) + "].attention.";
@@ -187,7 +188,8 @@ void FairseqConverter::add_attention_inputs(uint32_t index, AttentionDescription
   }
 }
 
-// The layer's own projection; where files share one over layers and keep only that, the shared one.
+// Returns the layer's own projection `own` or, if the file has only a projection that layers share, that one. Returns
+// null if there is neither.
 const Tensor* FairseqConverter::projection_tensor(uint32_t layer, const char* own) {
   for (const std::string& name :
        {layer_prefix(layer) + "self_attn." + own + ".weight", layer_prefix(layer) + "shared_compress_layer.weight",
@@ -264,7 +266,7 @@ void FairseqConverter::add_masked_lm() {
 }
 
 void FairseqConverter::add_heads() {
-  // The head of fairseq's default name first, so that it is the default here too.
+  // The head with fairseq's default name comes first, so that it is the default head of the model file.
   const std::string usual = "sentence_classification_head";
   std::vector<std::string> names;
   for (const std::string& name : tensors_.names(heads)) {
@@ -324,7 +326,7 @@ DialectFacts Fairseq::facts() const {
   return {"RoBERTa of the paper's authors (fairseq examples/linformer), all versions since 2020",
           "https://github.com/facebookresearch/fairseq",
           {{R"({"encoder_attention_heads": 12})", "files without args or cfg, such as safetensors"},
-           {R"({"activation_fn": "relu"})", "such files, where it is not gelu"}}};
+           {R"({"activation_fn": "relu"})", "files without args or cfg, if the activation is not gelu"}}};
 }
 
 Recognition Fairseq::recognise(const Checkpoint& checkpoint) const {

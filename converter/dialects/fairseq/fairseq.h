@@ -1,4 +1,5 @@
-// fairseq examples/linformer (the paper's authors): RoBERTa encoders whose keys and values are compressed.
+// fairseq's examples/linformer, by the authors of the Linformer paper: RoBERTa encoders whose keys and values are
+// compressed.
 // Source: facebookresearch/fairseq, examples/linformer at commits a524832d (2020-09-28), bf54551c (2021-01-20),
 // 54423d3b (2021-02-16) and 3d262bb2 (2025-09-30).
 #pragma once

@@ -1,5 +1,5 @@
-// A port of fairseq's Linformer to Hugging Face's RoBERTa classes: RobertaModel whose self-attention has compress_k and
-// compress_v.
+// A port of fairseq's Linformer to Hugging Face's RoBERTa classes: a RobertaModel whose self-attention has the
+// projections compress_k and compress_v.
 #pragma once
 
 #include "converter/dialects/dialect.h"

@@ -22,7 +22,8 @@ const hugging_face::Family& family() {
     hugging_face::Family jargon = hugging_face::roberta();
     jargon.name = "Jargon";
     jargon.parts = parts;
-    // The classes build their layers from fairseq's names; what RobertaConfig has of its own stays at its defaults.
+    // The classes read the sizes of their layers from settings with fairseq's names. RobertaConfig's settings for the
+    // same sizes keep their defaults and mean nothing.
     jargon.settings = {"embed_dim", "num_layers", "encoder_attention_heads", "intermediate_size", "hidden_act"};
     jargon.extras.embedding_norm = false;
     return jargon;
@@ -31,11 +32,11 @@ const hugging_face::Family& family() {
 }
 
 const fairseq::Port& port() {
-  static constexpr const char* norm = "the classes make this norm and apply none there";
+  static constexpr const char* norm = "the model's classes create this norm and never apply it";
   static constexpr NamePattern unused[] = {
       {"embeddings.LayerNorm.*", norm},
       {"encoder.layer.*.output.LayerNorm.*", norm},
-      {"sbo_head.**", "a head of the pretraining, which predicts what lies between two tokens"},
+      {"sbo_head.**", "a head for pretraining, which predicts the tokens between two others"},
   };
   static const fairseq::Port made = {family(), "attention.", "attention.q_proj", "a Jargon model", unused, 1e-5f};
   return made;
@@ -43,15 +44,15 @@ const fairseq::Port& port() {
 
 void refuse_others(const Settings& settings) {
   hugging_face::refuse_quantised(settings);
-  // JargonConfig says "learned" and RobertaConfig "absolute" of the same table of positions.
+  // JargonConfig calls the table of positions "learned", and RobertaConfig calls the same table "absolute".
   const std::optional<Setting<std::string>> positions = settings.text("position_embedding_type");
   const bool absolute = !positions || positions->value == "learned" || positions->value == "absolute";
   hugging_face::refuse_unsupported(settings, absolute && positions ? std::string_view(positions->value) : "learned");
   const std::optional<Setting<bool>> norm = settings.flag("layernorm_embedding");
   if (norm && norm->value) {
     fail("the setting layernorm_embedding is true (", norm->source,
-         "): Jargon's published classes apply no norm to the embedding, whatever it says, so nobody can know which was "
-         "trained: if it was trained with those classes, convert with ",
+         "): Jargon's published classes apply no norm to the embedding, whatever this setting is, so nobody can know "
+         "with which code the model was trained. If it was trained with those classes, convert with ",
          config_option(R"({"layernorm_embedding": false})"));
   }
   for (const char* name : {"add_bias_kv", "add_zero_attn"}) {

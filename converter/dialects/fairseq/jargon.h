@@ -1,4 +1,5 @@
-// Jargon: French Linformers of RoBERTa's embedding and heads around fairseq's layers, with norms before each half.
+// Jargon: French Linformer models with RoBERTa's embedding and heads around fairseq's layers. Each half of a layer
+// begins with a norm.
 // Source: PantagrueLLM/Jargon, src/jargon (jargon_model.py, jargon_configuration.py at 1b00cde, linformer.py at
 // f432626).
 #pragma once

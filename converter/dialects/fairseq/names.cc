@@ -15,9 +15,9 @@ void replace(std::string* name, std::string_view old_part, std::string_view new_
 
 std::string canonical_name(std::string name) {
   for (const char* part : {"decoder.sentence_encoder.", "decoder.lm_head.", "decoder.version"}) {
-    if (name.starts_with(part)) name.replace(0, 8, "encoder.");  // files before 2020-05-28
+    if (name.starts_with(part)) name.replace(0, 8, "encoder.");  // Files before 2020-05-28 have these names.
   }
-  replace(&name, ".emb_layer_norm.", ".layernorm_embedding.");  // files before 2021-02-16
+  replace(&name, ".emb_layer_norm.", ".layernorm_embedding.");  // Files before 2021-02-16 have these names.
   replace(&name, ".layer_norms.0.", ".self_attn_layer_norm.");
   replace(&name, ".layer_norms.1.", ".final_layer_norm.");
   return name;

@@ -1,4 +1,4 @@
-// The names of fairseq's tensors in all of its eras.
+// The names of fairseq's tensors in all versions of its code.
 #pragma once
 
 #include <span>
@@ -12,13 +12,14 @@ inline const std::string encoder = "encoder.sentence_encoder.";
 inline const std::string lm_head = "encoder.lm_head.";
 inline const std::string heads = "classification_heads.";
 
-// To the names of 2021-02-16 and later.
+// Returns the name that the tensor has in files of 2021-02-16 and later.
 std::string canonical_name(std::string name);
 
-// Tensors that fairseq stores and never uses, where no role asked for them.
+// Returns patterns for tensors that fairseq saves and the model does not need, each with the reason. They apply only to
+// tensors that the conversion has not used.
 std::span<const NamePattern> unused_names();
 
-// Below encoder.sentence_encoder.layers.N.
+// Returns the parts of a layer, whose names are below encoder.sentence_encoder.layers.N.
 std::span<const LayerPart> layer_parts();
 
 }  // namespace linformer::convert::fairseq

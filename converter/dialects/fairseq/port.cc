@@ -67,14 +67,16 @@ class PortConverter {
   EncoderReader reader_;
 };
 
-// The masked-LM output's name where safetensors kept that one of the tied pair.
+// Returns the token embedding or, if that is absent, the masked-LM output: safetensors keeps only one name of two tied
+// tensors.
 const Tensor& PortConverter::token_table() {
   if (const Tensor* tokens = tensors_.use(word_embeddings)) return *tokens;
   const Tensor* output = tensors_.use(port_.family.masked_lm.output);
   return output != nullptr ? *output : tensors_.need(word_embeddings);
 }
 
-// The layer's own, or the one that all layers share where only that has been kept.
+// Returns the layer's own matrix of the name `own` or, if that is absent, the matrix that all layers share. Returns
+// null if there is neither.
 const Tensor* PortConverter::matrix(uint32_t layer, const std::string& own) {
   const Tensor* tensor = tensors_.use(layer_prefix(layer) + own);
   return tensor != nullptr ? tensor : tensors_.use(shared_matrix);
@@ -84,7 +86,8 @@ void PortConverter::read_sizes() {
   const uint32_t longest = reader_.read_sizes(token_table());
   const Tensor* projection = matrix(0, key_matrix());
   if (projection == nullptr) fail("the tensor ", quote(layer_prefix(0) + key_matrix()), " is missing");
-  // Models trained with these classes have as many columns as rows of positions, the last of which are never used.
+  // Projections of models that were trained with these classes have a column for each row of the position table. Texts
+  // are shorter than that table, so the last columns are never used.
   encoder_.max_tokens = std::min(longest, dimension(*projection, 1));
   report_.add_fact("longest text (N)", std::to_string(encoder_.max_tokens),
                    "columns of " + projection->name + " and rows of the positions");
@@ -137,7 +140,7 @@ void PortConverter::add_projections(uint32_t index, AttentionDescription* attent
     }
     return;
   }
-  // Over layers there is one matrix for keys and values, of which the file may keep a single name.
+  // If all layers share one matrix, it is that of both keys and values, and the file may keep only one of its names.
   const bool single = tensors_.find(shared_matrix) != nullptr || (over_layers && over_layers->value);
   if (shared && !shared->value && !single) {
     fail("the tensor ", quote(layer_prefix(index) + value_matrix()),
@@ -149,7 +152,7 @@ void PortConverter::add_projections(uint32_t index, AttentionDescription* attent
 void PortConverter::account_for_rest() {
   static constexpr const char* bias = "the attention uses the weight of this layer and never its bias";
   static constexpr const char* copy = "every layer is read from its own compress_k and compress_v";
-  // Where it is what the layers use it is kept, for the way back.
+  // If the shared matrix has the values that the layers use, it is recorded, so that the export restores it.
   if (const Tensor* shared = tensors_.find(shared_matrix); shared != nullptr && shared->shape.size() == 2) {
     const bool longer = dimension(*shared, 1) > encoder_.max_tokens;
     const Tensor used = longer ? first_columns(*shared, encoder_.max_tokens) : *shared;

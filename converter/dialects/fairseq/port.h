@@ -9,19 +9,20 @@
 
 namespace linformer::convert::fairseq {
 
+// The names in a port, and where its norms are.
 struct Port {
   const hugging_face::Family& family;
-  const char* attention;                // before compress_k and compress_v, below a layer
-  const char* query;                    // a layer's
-  const char* model;                    // for the report
-  std::span<const NamePattern> unused;  // beside those that all ports leave out
-  // Of norms before each half, and of the one at the end where it is there. 0: norms are behind each half, and their
-  // epsilon is a setting.
+  const char* attention;                // Begins the names of compress_k and compress_v in a layer.
+  const char* query;                    // The name of the query in a layer.
+  const char* model;                    // What errors call the model.
+  std::span<const NamePattern> unused;  // Tensors that are left out in addition to those of all ports.
+  // If not 0, a norm comes before each half of a layer, and this is the epsilon of these norms and of the final norm.
+  // If 0, a norm comes after each half, and its epsilon is a setting.
   float norm_epsilon = 0;
 };
 
 Recognition recognise_port(const Checkpoint& checkpoint, const Port& port);
-// Throws Error that names the tensor or setting.
+// Converts the checkpoint. Throws Error that names the tensor or setting.
 void convert_port(Conversion& conversion, const Port& port);
 
 }  // namespace linformer::convert::fairseq

@@ -45,8 +45,9 @@ std::optional<bool> shares_key_projection(const Settings& settings) {
 }
 
 KindRule kind_of(const Settings& settings, uint64_t outputs) {
-  // Its criteria with one output: sentence_prediction with regression_target, which is most often kept with the task
-  // and not with the model, and sentence_ranking, which compares several texts' outputs.
+  // fairseq trains models with one output by one of two criteria: sentence_prediction with regression_target, a setting
+  // that is most often saved with the task and not with the model, or sentence_ranking, which compares the outputs of
+  // several texts.
   const std::optional<Setting<bool>> target = settings.flag("regression_target");
   if (target && target->value) return {HeadKind::regression, Activation::none, "regression_target, " + target->source};
   if (outputs == 1) return {HeadKind::regression, Activation::none, "one output: fairseq reads it as it is"};
@@ -66,9 +67,8 @@ void refuse_unsupported(const Settings& settings) {
   refuse("adaptive_input", true, "models with adaptive embeddings are not supported");
   if (settings.has("encoder_layers_to_keep")) {
     fail(
-        "the setting encoder_layers_to_keep is set: fairseq would leave layers out when it loads this file; load and "
-        "save "
-        "it there first");
+        "the setting encoder_layers_to_keep is set, with which fairseq leaves out layers when it loads this file: load "
+        "the file in fairseq, save it again and convert the new file");
   }
 }
 

@@ -1,4 +1,4 @@
-// What fairseq's tensors do not show: settings read from its args or cfg, checked against the tensors.
+// The settings that fairseq's tensors do not show, and that its checkpoints have in args or cfg.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +9,21 @@
 
 namespace linformer::convert::fairseq {
 
-// The user's settings, then the checkpoint's own.
+// Returns the user's settings, followed by the checkpoint's own.
 Settings settings_of(const Conversion& conversion);
 
-// activation_fn or pooler_activation_fn; `fallback` is fairseq's default, noted when used.
+// Returns the activation that the setting `name` gives, which is activation_fn or pooler_activation_fn. If it is
+// absent, returns `fallback`, which is fairseq's default, and adds a note to the report.
 Activation activation_of(const Settings& settings, const char* name, Activation fallback, Report& report);
 
-// shared_kv_compressed: whether values use the keys' projection; nothing when it is not said.
+// Returns whether values use the projection of the keys, which is the setting shared_kv_compressed. Returns nothing if
+// it is absent.
 std::optional<bool> shares_key_projection(const Settings& settings);
 
-// What fairseq makes of a classification head's outputs.
+// Returns how fairseq interprets a classification head's outputs.
 KindRule kind_of(const Settings& settings, uint64_t outputs);
 
-// Refuses settings under which fairseq computes something that this dialect does not describe.
+// Throws Error if a setting makes fairseq compute something that this dialect does not support.
 void refuse_unsupported(const Settings& settings);
 
 }  // namespace linformer::convert::fairseq

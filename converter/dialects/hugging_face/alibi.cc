@@ -7,12 +7,14 @@ namespace linformer::convert::hugging_face {
 
 namespace {
 
-// Of `heads` heads, a power of two: 2^(-8 / heads), and from each to the next by that factor.
+// Returns the slope of a head if `heads` is a power of two: 2^(-8 / heads) for the first head, and for each further
+// head the slope before it times that factor.
 double slope_of_power(uint64_t head, uint64_t heads) {
   return std::exp2(-8. * static_cast<double>(head + 1) / static_cast<double>(heads));
 }
 
-// Other numbers take those of the power of two below, then every other one of the power of two above.
+// Returns the slope of a head. If `heads` is not a power of two, the first heads have the slopes for the next lower
+// power of two, and the remaining heads have every second slope for the next higher one.
 double slope(uint64_t head, uint64_t heads) {
   const uint64_t power = std::bit_floor(heads);
   return head < power ? slope_of_power(head, power) : slope_of_power(2 * (head - power), 2 * power);

@@ -14,7 +14,7 @@ namespace {
 constexpr const char* position_embeddings = "embeddings.position_embeddings.weight";
 constexpr float roformer_base = 10000;
 
-// Every other row from `first` on, `count` of them.
+// Returns a view of `count` rows: row `first` and every second row after it.
 Tensor every_other_row(const Tensor& tensor, uint64_t first, uint64_t count) {
   Tensor rows = slice_rows(tensor, first, 2 * count - 1);
   rows.elements = rows.elements / rows.shape[0] * count;
@@ -32,7 +32,8 @@ Norm EncoderReader::norm(const std::string& role, const std::string& name, Size 
   return made;
 }
 
-// Groups of layers that share their weights are run again and again: how often, the settings alone say.
+// Returns the number of layers that a text passes through. If layers share weights, the groups of layers are run
+// several times, and only the settings say how often.
 uint32_t EncoderReader::count_layers() {
   const char* inner = family_.extras.inner_layers;
   if (inner == nullptr) return count_modules(tensors_, family_.layers);
@@ -53,7 +54,8 @@ uint32_t EncoderReader::count_layers() {
   return static_cast<uint32_t>(runs->value) * inner_layers_;
 }
 
-// Group i of G is run by the layers from i * L / G on.
+// Returns the beginning of the names of a layer's tensors. If layers share weights, run r of R runs uses group r * G /
+// R of the G groups.
 std::string EncoderReader::layer_prefix(uint32_t index) const {
   const char* inner = family_.extras.inner_layers;
   if (inner == nullptr) return family_.layers + std::to_string(index) + ".";
@@ -129,7 +131,7 @@ void EncoderReader::add_positions() {
   embedding.positions = conversion_.weights.table("embedding.positions", tensors_.need(position_embeddings),
                                                   {0, "positions"}, table_width());
   if (!family_.positions_after_pad) return;
-  // Unlike fairseq, these classes leave the rows of pads as they are.
+  // Unlike fairseq, these classes do not set the rows of pads to zero.
   embedding.positions_count_non_pad = true;
   embedding.pad_position = static_cast<uint32_t>(encoder.pad_id);
 }
@@ -140,7 +142,8 @@ void EncoderReader::add_embedding(const Tensor& tokens) {
   WeightWriter& weights = conversion_.weights;
   embedding.tokens = weights.table("embedding.tokens", tokens, {encoder.vocab_size, "vocabulary"}, table_width());
   if (family_.extras.rotary_table == nullptr && family_.extras.gates == nullptr) add_positions();
-  // The settings give its values. The file keeps it for the way back, where it tells what the checkpoint is.
+  // The runtime does not need this table, whose values follow from the settings. The model file keeps it for the
+  // export: an exported checkpoint is recognised by it.
   const Tensor* turns = family_.extras.rotary_table ? tensors_.use(family_.extras.rotary_table) : nullptr;
   if (turns != nullptr) weights.floats("rotary table", *turns, {{0, "positions"}, {encoder.d_model / heads_, "head"}});
   if (family_.has_token_types) {
@@ -157,8 +160,9 @@ void EncoderReader::add_embedding(const Tensor& tokens) {
   embedding.norm_before_factor = true;
 }
 
-// Queries or keys whose neighbouring channels make the pairs that are turned. Here channels j and j + half of a head
-// make a pair, so the even ones come first; their order leaves scores as they are.
+// Reads the Linear of queries or keys whose neighbouring channels form the pairs that are rotated. In the model file,
+// channels j and j + half of a head form a pair, so each head's even channels are put before its odd ones. Scores stay
+// the same, because queries and keys are reordered in the same way.
 Linear EncoderReader::turned(const std::string& role, const std::string& name) {
   const Tensor &weight = tensors_.need(name + ".weight"), &bias = tensors_.need(name + ".bias");
   const uint64_t head_dim = conversion_.description.encoder.d_model / heads_, half = head_dim / 2;
@@ -184,7 +188,7 @@ void EncoderReader::add_gated_network(const std::string& prefix, const std::stri
   }
   layer->gated = true;
   if (family_.extras.activates_second_half) {
-    // The half that is activated comes first in the model file.
+    // In the model file, the half that is activated comes first.
     const Tensor* const bias = tensors_.use(name + ".bias");
     if (bias != nullptr && dimension(*bias, 0) != rows) {
       fail("the tensor ", quote(bias->name), " is ", shape_text(*bias), ": it should have ", rows, " elements");

@@ -1,4 +1,4 @@
-// What the encoders of Hugging Face's classes have in common, whatever their attention does.
+// Reads the parts that the encoders of Hugging Face's classes have in common, whatever their attention is.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,24 @@
 
 namespace linformer::convert::hugging_face {
 
-// Reads what the settings and the shapes say, then parts of the encoder one by one. Whatever it is given must outlive
-// it. All throw Error that names the tensor or setting.
+// Reads an encoder part by part. The caller calls read_sizes() first and the other functions in the order of their
+// declaration. The constructor's arguments must outlive the reader. All functions throw Error that names the tensor or
+// setting.
 class EncoderReader {
  public:
   EncoderReader(Conversion& conversion, TensorTable& tensors, const Settings& settings, const Family& family)
       : conversion_(conversion), tensors_(tensors), settings_(settings), family_(family) {}
 
-  // Fills in vocabulary, width, pad and the first token's row of positions; checks the settings against `tokens`, the
-  // token embedding. The positions that a text may have.
+  // Sets the vocabulary, the width, the pad token and the first token's row of positions, and checks the settings
+  // against `tokens`, the token embedding. Returns the number of positions that a text may have.
   uint32_t read_sizes(const Tensor& tokens);
-  // The tables of tokens, positions and token types, and the norm behind their sum.
+  // Adds the tables of tokens, positions and token types, and the norm of their sum.
   void add_embedding(const Tensor& tokens);
-  // Where the longest text was found: for the report.
+  // Returns where the number of positions was found, for the report.
   const std::string& longest_source() const { return longest_source_; }
-  // layers[index] without projections, as far as the family goes.
+  // Adds layers[index] with all parts that the family has. The caller sets the projections and the mask.
   LayerDescription& add_layer(uint32_t index);
-  // What the family adds to the scores of all layers, which are there already. Nothing where it adds nothing.
+  // Sets the bias that the family adds to the scores of all layers. Does nothing if the family has none.
   void add_position_bias();
 
   uint32_t layers() const { return layers_; }
@@ -35,10 +36,10 @@ class EncoderReader {
 
  private:
   Size d_model() const { return {conversion_.description.encoder.d_model, "d_model"}; }
-  // Of the embedding's tables.
+  // Returns the width of the embedding's tables.
   Size table_width() const { return {table_width_, "embedding width"}; }
   Norm norm(const std::string& role, const std::string& name, Size width);
-  // Rows of positions: of their table, or as many as the settings say.
+  // Returns the number of rows in the table of positions or, if there is no table, the number in the settings.
   uint32_t count_positions();
   void add_positions();
   Linear turned(const std::string& role, const std::string& name);
@@ -51,7 +52,7 @@ class EncoderReader {
   const Settings& settings_;
   const Family& family_;
   uint32_t layers_ = 0, heads_ = 0, table_width_ = 0;
-  uint32_t groups_ = 0, inner_layers_ = 1;  // of families whose layers share weights
+  uint32_t groups_ = 0, inner_layers_ = 1;  // Only for families whose layers share weights.
   std::string longest_source_;
   float epsilon_ = 0;
   Activation activation_ = Activation::gelu;

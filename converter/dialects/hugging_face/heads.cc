@@ -18,7 +18,7 @@ Linear linear(const HeadInputs& inputs, const std::string& role, const std::stri
   return read_linear(inputs.conversion, inputs.tensors, role, name, out, in);
 }
 
-// The bias of the vocabulary's output, under either of its names.
+// Adds the bias of the masked-LM output, which may have either of two names.
 TensorIndex vocabulary_bias(const HeadInputs& inputs, Size vocabulary) {
   const Tensor* bias = nullptr;
   TensorIndex made = absent;
@@ -37,7 +37,8 @@ TensorIndex vocabulary_bias(const HeadInputs& inputs, Size vocabulary) {
   return made;
 }
 
-// name [classes, d] and its bias, after the pooled row or on every row. Its kind is left to the caller.
+// Adds a head that applies the Linear `output`, [classes, d_model], to the pooled row or to every row. If `dense` is
+// not null, that Linear and `activation` come before it. The caller sets the head's kind.
 ClassificationHead& add_head(const HeadInputs& inputs, const char* name, const std::string& output, Pooling pooling,
                              const char* dense, Activation activation) {
   ClassificationHead& head = inputs.conversion.description.heads.emplace_back();
@@ -61,7 +62,8 @@ bool has_pooler(const HeadInputs& inputs) {
   return inputs.tensors.any(inputs.family.extras.pooler + std::string(".*"));
 }
 
-// Whether `classifier` reads every row instead of the pooled one: files of both kinds may have a pooler.
+// Returns whether `classifier` reads every row instead of the pooled row. The pooler does not tell, because checkpoints
+// of both kinds may have one.
 bool is_token_classifier(const HeadInputs& inputs) {
   const std::optional<std::string> architecture = architecture_of(inputs.settings);
   if (!architecture) {
@@ -105,7 +107,7 @@ void add_embedding(const HeadInputs& inputs) {
   SentenceEmbedding& embedding = conversion.description.embedding;
   const bool pooled = has_pooler(inputs);
   const char* pooler = inputs.family.extras.pooler;
-  // The pooler of a model that was trained for another answer is as it happened to be.
+  // A model that was trained for a classifier or for question answering was not trained to embed texts by its pooler.
   const bool trained = !inputs.tensors.any("classifier.**") && !inputs.tensors.any("qa_outputs.*");
   if (add_sentence_embedding(conversion, inputs.tensors, inputs.settings)) return;
   if (const std::optional<Setting<std::string>> own = inputs.settings.text("emb_pooler"); own && own->value == "mean") {
@@ -142,7 +144,7 @@ void add_masked_lm(const HeadInputs& inputs) {
   }
   const EncoderDescription& encoder = conversion.description.encoder;
   MaskedLmHead& mlm = conversion.description.mlm;
-  // The vocabulary's rows are as wide as the embedding's.
+  // The output's weight is as wide as the token embedding, to which it may be tied.
   const TensorDescription& tokens = conversion.description.tensors[static_cast<size_t>(encoder.embedding.tokens)];
   const Size width{tokens.shape[1], "embedding width"};
   mlm.dense = linear(inputs, "mlm.dense", names.dense, width, d_model(inputs));

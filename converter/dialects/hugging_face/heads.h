@@ -1,4 +1,4 @@
-// What stands on top of a Hugging Face encoder.
+// Reads the heads of a model with a Hugging Face encoder.
 #pragma once
 
 #include "converter/dialects/dialect.h"
@@ -7,7 +7,7 @@
 
 namespace linformer::convert::hugging_face {
 
-// What an encoder has left behind for its heads.
+// The state of a conversion after its encoder has been read.
 struct HeadInputs {
   Conversion& conversion;
   TensorTable& tensors;
@@ -16,9 +16,9 @@ struct HeadInputs {
   float epsilon;
 };
 
-// Both throw Error that names the tensor or setting.
+// Reads the masked-LM head, if there is one. Throws Error that names the tensor or setting.
 void add_masked_lm(const HeadInputs& inputs);
-// Classification heads, and what `embed` gives.
+// Reads the classification heads and the sentence embedding. Throws Error that names the tensor or setting.
 void add_heads(const HeadInputs& inputs);
 
 }  // namespace linformer::convert::hugging_face

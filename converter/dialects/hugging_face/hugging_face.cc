@@ -18,7 +18,7 @@ constexpr const char* word_embeddings = "embeddings.word_embeddings.weight";
 constexpr const char* position_embeddings = "embeddings.position_embeddings.weight";
 constexpr const char* token_types = "embeddings.token_type_embeddings.weight";
 
-// One conversion on its way: the tables that its steps share.
+// The state of one conversion, which its steps share.
 class HuggingFaceConverter {
  public:
   explicit HuggingFaceConverter(Conversion& conversion)
@@ -58,7 +58,7 @@ void HuggingFaceConverter::refuse() const {
   refuse_unsupported(settings_, family_.extras.gates != nullptr ? "alibi" : "absolute");
   const std::optional<Setting<bool>> values = settings_.flag("rotary_value");
   if (values && values->value) {
-    fail("the setting rotary_value is true (", values->source, "): values that are turned too are not supported");
+    fail("the setting rotary_value is true (", values->source, "): rotary positions of values are not supported");
   }
   if (tensors_.any(family_.layers + std::string("*.crossattention.**"))) {
     fail("the tensors ", family_.layers, "*.crossattention.* belong to a decoder, which is not supported");
@@ -68,7 +68,7 @@ void HuggingFaceConverter::refuse() const {
 void HuggingFaceConverter::read_sizes() {
   EncoderDescription& encoder = conversion_.description.encoder;
   const uint32_t longest = reader_.read_sizes(use_tokens());
-  // sentence-transformers cuts texts before the model does.
+  // sentence-transformers may cut texts to fewer tokens than the model has positions for.
   const std::optional<Setting<int64_t>> cut = settings_.integer("max_seq_length");
   if (cut && (cut->value < 1 || cut->value > longest)) {
     fail("the setting max_seq_length is ", cut->value, " (", cut->source, "): the model takes 1 to ", longest,
@@ -100,9 +100,9 @@ DialectFacts HuggingFace::facts() const {
       "BERT, RoBERTa, DistilBERT, MPNet, ELECTRA, ALBERT, RoFormer, jina-v2",
       "https://github.com/huggingface/transformers",
       {{R"({"num_attention_heads": 12})", "always (n_heads for DistilBERT); config.json of the model's folder has it"},
-       {R"({"model_type": "bert"})", "where the tensors' names do not say it; or roberta, distilbert, electra"},
+       {R"({"model_type": "bert"})", "if the tensors' names do not show it; or roberta, distilbert, electra"},
        {R"({"architectures": ["BertForSequenceClassification"]})", "models with both a pooler and a classifier"},
-       {R"({"sentence_pooling": "mean"})", "sentence embeddings, where there is no modules.json; or cls, max"},
+       {R"({"sentence_pooling": "mean"})", "sentence embeddings, if there is no modules.json; or cls, max"},
        {R"({"sentence_dense_activation": "Tanh"})", "sentence embeddings with a Dense module"}}};
 }
 
@@ -123,7 +123,7 @@ Recognition HuggingFace::recognise(const Checkpoint& checkpoint) const {
       if (name == *query) found = query;
     }
     positions = positions || name == position_embeddings || name == rotary_table || name == gates || name == code_gates;
-    // Compressing layers of other implementations have BERT's names too.
+    // Other implementations have BERT's names too, but their layers compress keys and values.
     if (matches(name, "encoder.layer.*.attention.self.*compress*.**") ||
         matches(name, "encoder.layer.*.attention.self.*projection**") ||
         matches(name, "encoder.layer.*.attention.self.proj_*")) {

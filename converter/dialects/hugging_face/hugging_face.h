@@ -1,6 +1,6 @@
-// Hugging Face transformers: BERT, RoBERTa (with XLM-RoBERTa and CamemBERT), DistilBERT, MPNet, ELECTRA and ALBERT
-// encoders with full attention, their masked-LM, sequence, token and question-answering heads, and
-// sentence-transformers' pooling.
+// Hugging Face transformers: BERT, RoBERTa (with XLM-RoBERTa and CamemBERT), DistilBERT, MPNet, ELECTRA, ALBERT,
+// RoFormer and JinaBERT encoders with full attention, their masked-LM, sequence, token and question-answering heads,
+// and sentence-transformers' pooling.
 // Source: huggingface/transformers, src/transformers/models/{bert,roberta,distilbert,mpnet,electra,albert} (v4 and v5).
 #pragma once
 

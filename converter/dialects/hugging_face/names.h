@@ -1,4 +1,4 @@
-// Hugging Face's names of tensors and settings, by family.
+// The names of tensors and settings in Hugging Face's models, by family.
 #pragma once
 
 #include <optional>
@@ -12,47 +12,50 @@ namespace linformer::convert::hugging_face {
 
 struct MaskedLmNames {
   const char *dense, *norm, *output;
-  const char* biases[2];     // of `output`: files have either, or both with the same values
-  const char* settings_act;  // the setting with its activation; null: gelu
+  const char* biases[2];     // The bias of `output`. A file has it under one name, or under both with equal values.
+  const char* settings_act;  // The setting that names the activation. If null, the activation is gelu.
 };
 
 struct SettingNames {
   const char *width, *layers, *heads, *ffn, *activation;
 };
 
-// What a family has beside BERT's parts. A null is an absent part.
+// The parts of a family that BERT does not have, and other differences from BERT. A null means that the family lacks
+// the part.
 struct FamilyExtras {
-  // Linear from the width of the embedding's tables and norm to d_model. Where the tables are as wide, it may be
-  // absent.
+  // The Linear from the width of the embedding's tables and norm to d_model. If the tables are d_model wide, a
+  // checkpoint may lack it.
   const char* factor = nullptr;
-  // [buckets, heads]: what is added to the scores of all layers, by how far two tokens are apart (relative_bias.h).
+  // The table, [buckets, heads], of values that are added to the scores of all layers by the distance between two
+  // tokens (relative_bias.h).
   const char* relative_bias = nullptr;
   const char* pooler = "pooler.dense";
-  std::optional<Activation> classifier_activation = Activation::tanh;  // behind classifier.dense; none: the layers'
-  // The layers of a group are the same weights: `layers` comes before a group's number, and this before the number of
-  // a layer inside it. num_hidden_layers says how often groups are run.
+  // The activation after classifier.dense. If empty, it is the activation of the layers.
+  std::optional<Activation> classifier_activation = Activation::tanh;
+  // If not null, the layers share weights: `layers` comes before the number of a group of layers, and inner_layers
+  // before the number of a layer in its group. A text passes through groups num_hidden_layers times in all.
   const char* inner_layers = nullptr;
-  // [N, head_dim], sines and cosines that the settings give: rows have no positions of their own, and queries and keys
-  // are turned in pairs of neighbouring channels.
+  // A table, [N, head_dim], of sines and cosines, whose values follow from the settings. A family that has it adds no
+  // positions to the embedding, and rotates neighbouring channels of queries and keys in pairs instead.
   const char* rotary_table = nullptr;
-  // Below a layer, both halves of a gated network, of which one is activated. Such a family has ALiBi instead of
-  // positions (alibi.h).
+  // The module in a layer that computes both halves of a gated feed-forward network, one of which is activated. A
+  // family that has it has ALiBi (alibi.h) instead of positions.
   const char* gates = nullptr;
-  bool activates_second_half = false;  // the second half of `gates`, not the first, is activated
-  bool embedding_norm = true;          // behind the sum of the embedding's tables
+  bool activates_second_half = false;  // If true, the second half of `gates` is activated instead of the first.
+  bool embedding_norm = true;          // If true, the sum of the embedding's tables is normalised.
 };
 
-// One way to name and to compose the parts of an encoder.
+// The parts of a family's encoders, and the names of their tensors and settings.
 struct Family {
-  const char* name;    // for the report
-  const char* prefix;  // of the encoder's tensors in models with a head
-  const char* layers;  // before the layer's number
+  const char* name;    // For the report.
+  const char* prefix;  // Begins the names of the encoder's tensors in models with a head.
+  const char* layers;  // Begins the names of a layer's tensors, before the layer's number.
   std::span<const LayerPart> parts;
   MaskedLmNames masked_lm;
   SettingNames settings;
   bool has_token_types;
-  bool positions_after_pad;  // rows count from pad_token_id + 1, pads use row pad_token_id
-  int64_t usual_pad;         // where config.json leaves pad_token_id out
+  bool positions_after_pad;  // If true, the first token has position pad_token_id + 1, and pads have pad_token_id.
+  int64_t usual_pad;         // The pad token if config.json has no pad_token_id.
   FamilyExtras extras = {};
 };
 
@@ -66,13 +69,13 @@ const Family& roformer();
 const Family& jina();
 const Family& jina_code();
 const Family& linformer();
-// All of them.
+// Returns all families except jina() and jina_code(), whose tensors have the same prefix as those of bert().
 std::span<const Family* const> families();
 
-// Without the encoder's prefix, and with the names of LayerNorm's parts since 2019.
+// Returns the name without the encoder's prefix, and with the names that the parts of LayerNorm have had since 2019.
 std::string canonical_name(std::string name);
 
-// Tensors that are no part of what is computed, each with the reason.
+// Returns patterns for the tensors that the model's answers do not depend on, each with the reason.
 std::span<const NamePattern> unused_names();
 
 }  // namespace linformer::convert::hugging_face

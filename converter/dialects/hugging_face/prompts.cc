@@ -17,8 +17,8 @@ Prompt read_prompt(Value name, Value text, const std::string& source) {
     fail("the prompt ", quote(name.text()), " (", source, ") has a name that is empty, too long or not printable");
   }
   if (text.text().size() > max_prompt_bytes || !is_utf8(text.text())) {
-    fail("the prompt ", quote(name.text()), " (", source, ") has ", text.text().size(), " bytes; ", max_prompt_bytes,
-         " in UTF-8 are possible");
+    fail("the prompt ", quote(name.text()), " (", source, ") has ", text.text().size(), " bytes; at most ",
+         max_prompt_bytes, " bytes of valid UTF-8 are possible");
   }
   return {name.text(), text.text()};
 }

@@ -11,7 +11,8 @@ namespace {
 
 constexpr int64_t bucket_count = 32, sides = bucket_count / 2, exact = sides / 2, largest_distance = 128;
 
-// `distance`: how many rows row j is behind row i. The logarithm is of single precision, as the original's is.
+// Returns the bucket of `distance`, which is j - i for query i and key j. The logarithm is computed in single
+// precision, as in the original.
 int64_t bucket_of(int64_t distance) {
   const int64_t side = distance > 0 ? sides : 0, far = std::abs(distance);
   if (far < exact) return side + far;

@@ -1,5 +1,5 @@
-// MPNet's bias by relative position, which T5 introduced: one learned value for each head and each of 32 buckets of
-// distances, a bucket for each small distance and logarithmic ones up to 128.
+// MPNet's relative position bias, which T5 introduced. Each head has a learned value for each of 32 buckets of
+// distances: small distances have a bucket each, and larger ones, up to 128, have buckets with logarithmic bounds.
 // Source: huggingface/transformers, MPNetEncoder.relative_position_bucket.
 #pragma once
 
@@ -8,8 +8,8 @@
 
 namespace linformer::convert::hugging_face {
 
-// `buckets` is [rows, heads]; of its rows the first 32 are read. `bias` is [heads, 2 N - 1]: its column j - i + N - 1
-// becomes what is added to the score of row i and row j. Throws Error where there are fewer rows.
+// Fills `bias`, [heads, 2 N - 1], from the first 32 rows of `buckets`, [rows, heads]. Column j - i + N - 1 of `bias` is
+// the value that is added to the score of query i and key j. Throws Error if `buckets` has fewer than 32 rows.
 void fill_relative_bias(std::span<const float> buckets, uint64_t rows, uint64_t heads, std::span<float> bias);
 
 }  // namespace linformer::convert::hugging_face

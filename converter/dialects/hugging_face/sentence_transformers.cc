@@ -18,10 +18,10 @@ namespace {
 namespace fs = std::filesystem;
 
 const std::string dense_prefix = "sentence_dense.", norm_prefix = "sentence_norm.";
-// sentence-transformers leaves PyTorch's default as it is.
+// PyTorch's default, which sentence-transformers does not change.
 constexpr float norm_epsilon = 1e-5f;
 
-// "sentence_transformers.models.Pooling" is a Pooling.
+// Returns the class name of a module type: "Pooling" for "sentence_transformers.models.Pooling".
 std::string_view last_part(std::string_view name) { return name.substr(name.rfind('.') + 1); }
 
 Value text_of(ValueStore& store, std::string text) { return store.make_text(std::move(text)); }
@@ -87,7 +87,7 @@ class Modules {
     }
     if (type == "Transformer") return add_transformer(folder_ / place);
     if (type == "StaticEmbedding" && !cross_encoder_) return add_static_embedding(folder_ / place);
-    if (type == "Dropout") return;  // acts in training only
+    if (type == "Dropout") return;  // Dropout acts only in training.
     if (cross_encoder_) refuse(type, name, "a CrossEncoder of one Transformer is supported");
     if (!has_pooling_ && type == "Pooling") return add_pooling(folder_ / place);
     if (has_pooling_ && type == "Normalize") return void(normalizes_ = true);
@@ -113,7 +113,7 @@ class Modules {
 
   void set_first(const fs::path& folder) {
     made_.transformer = folder.string();
-    // Without the slash that joining an empty path leaves.
+    // If a path was joined with an empty one, it ends in a slash, which is removed.
     if (!folder.has_filename()) made_.transformer = folder.parent_path().string();
     if (!cross_encoder_) add_prompt_settings();
   }
@@ -158,7 +158,7 @@ class Modules {
     const std::string path = (folder / "config.json").string();
     const Value config = read_file(path);
     std::vector<std::string> modes;
-    // Since v5 by name, before by a flag for each mode.
+    // Since v5 the file names the mode; before, it had a flag for each mode.
     const Value named = config.find("pooling_mode");
     if (named.is(ValueKind::text)) modes.emplace_back(named.text());
     for (const Value& mode : named.items()) modes.emplace_back(mode.text());
@@ -209,9 +209,9 @@ class Modules {
 Activation dense_activation(const Settings& settings) {
   const std::optional<Setting<std::string>> said = settings.text("sentence_dense_activation");
   if (!said)
-    fail("nothing says what follows the Dense module: give ", config_option(R"({"sentence_dense_activation": "Tanh"})"),
-         ", or Identity, ReLU, GELU, Sigmoid");
-  return activation_named(said->value, "what follows the Dense module (" + said->source + ")");
+    fail("no setting gives the activation after the Dense module: give ",
+         config_option(R"({"sentence_dense_activation": "Tanh"})"), ", or Identity, ReLU, GELU, Sigmoid");
+  return activation_named(said->value, "the activation after the Dense module (" + said->source + ")");
 }
 
 }  // namespace
@@ -247,7 +247,9 @@ void add_module_tensors(const Checkpoint& from, const std::string& prefix, Check
   checkpoint->budget().admit(from.budget().admitted());
   checkpoint->budget().admit_file(from.budget().file_bytes());
   for (const Tensor& tensor : checkpoint->tensors) {
-    if (tensor.name.starts_with(prefix)) fail(checkpoint->name, " has a tensor ", quote(tensor.name), " itself");
+    if (tensor.name.starts_with(prefix))
+      fail(checkpoint->name, " has the tensor ", quote(tensor.name),
+           ", whose name is reserved for the modules of sentence-transformers: rename it");
   }
   for (Tensor tensor : from.tensors) {
     tensor.name = prefix + tensor.name;

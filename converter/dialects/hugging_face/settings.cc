@@ -18,7 +18,7 @@ constexpr ModelType model_types[] = {{"bert", bert},         {"roberta", roberta
                                      {"camembert", roberta}, {"distilbert", distilbert}, {"mpnet", mpnet},
                                      {"electra", electra},   {"albert", albert},         {"roformer", roformer}};
 
-// They have dialects of their own.
+// Model types that other dialects convert.
 constexpr std::string_view other_model_types[] = {"modernbert", "nomic_bert", "gte",      "new",
                                                   "jargon",     "linformer",  "model2vec"};
 
@@ -44,7 +44,8 @@ const Family* family_of_gates(const Checkpoint& checkpoint) {
   return nullptr;
 }
 
-// The first text of a list, or the only one.
+// Returns a setting that is a text, or the first text of a setting that is a list of texts. Returns nothing if the
+// setting is absent or the list is empty.
 std::optional<std::string_view> first_text_of(const Settings& settings, const char* name) {
   const std::optional<Setting<Value>> found = settings.value(name);
   if (!found) return std::nullopt;
@@ -79,7 +80,7 @@ const Family& family_of(const Settings& settings, const Checkpoint& checkpoint, 
     if (type == nullptr) fail(unsupported_model_type(*said));
     report.add_fact("model type", said->value, "model_type, " + said->source);
     const Family& family = type->family();
-    // Jina's models of gated networks call themselves BERT.
+    // Jina's models with gated networks have the model_type "bert".
     const Family* const gated = &family == &bert() ? family_of_gates(checkpoint) : nullptr;
     return gated != nullptr ? *gated : family;
   }
@@ -184,7 +185,8 @@ int32_t pad_of(const Settings& settings, int64_t usual, uint32_t vocabulary, Rep
 std::optional<std::string> architecture_of(const Settings& settings) {
   const std::optional<std::string_view> name = first_text_of(settings, "architectures");
   if (!name) return std::nullopt;
-  // The last "For" of a word of its own: RoFormer's name has another.
+  // The part begins at the last "For". In "RoFormerModel", which has no head, that is inside the word "Former", and the
+  // part begins at "Model".
   size_t place = name->rfind("For");
   if (place == name->npos || name->substr(place).starts_with("Former")) place = name->find("Model");
   return std::string(place == name->npos ? *name : name->substr(place));
@@ -228,7 +230,8 @@ std::vector<std::string> labels_of(const Settings& settings, uint64_t classes, R
     const Value label = said->value.find(number);
     if (!label.is(ValueKind::text)) fail("the setting id2label (", said->source, ") has no label ", number);
     plain = plain && label.text() == "LABEL_" + number;
-    // A text that is there once may be the label of each class: it is not copied for all of them.
+    // A pickle may share one long text as the label of every class. No label is copied after the first one that does
+    // not fit, so such a text is not copied for every class.
     fit = fit && is_printable_name(label.text()) && distinct.insert(label.text()).second;
     if (fit) labels.emplace_back(label.text());
   }
@@ -247,7 +250,8 @@ std::vector<std::string> labels_of(const Settings& settings, uint64_t classes, R
 
 namespace {
 
-// What CrossEncoder puts behind the outputs: sentence_transformers.activation_fn, or its name before version 4.
+// Returns the activation that CrossEncoder applies to the outputs: the setting sentence_transformers.activation_fn, or
+// its predecessor before version 4.
 std::optional<Setting<std::string>> cross_encoder_activation(const Settings& settings) {
   constexpr const char *group = "sentence_transformers", *name = "activation_fn",
                        *old_name = "sbert_ce_default_activation_function";
@@ -256,13 +260,13 @@ std::optional<Setting<std::string>> cross_encoder_activation(const Settings& set
   if (activation.is(ValueKind::text)) {
     return Setting<std::string>{std::string(activation.text()), std::string(group) + "." + name + ", " + said->source};
   }
-  if (!activation.is(ValueKind::null)) fail("the setting ", group, ".", name, " (", said->source, ") is no text");
+  if (!activation.is(ValueKind::null)) fail("the setting ", group, ".", name, " (", said->source, ") is not a text");
   const std::optional<Setting<std::string>> old = settings.text(old_name);
   if (!old) return std::nullopt;
   return Setting<std::string>{old->value, std::string(old_name) + ", " + old->source};
 }
 
-// problem_type, where it says something.
+// Returns the kind that problem_type gives, or nothing if it is absent.
 std::optional<KindRule> problem_kind(const Settings& settings, uint64_t outputs) {
   const std::optional<Setting<std::string>> said = settings.text("problem_type");
   if (!said) return std::nullopt;
@@ -274,7 +278,7 @@ std::optional<KindRule> problem_kind(const Settings& settings, uint64_t outputs)
     fail("the setting problem_type is ", quote(said->value), " (", said->source,
          "); regression, single_label_classification and multi_label_classification are possible");
   }
-  // The pipeline takes the sigmoid of one output, whatever this says.
+  // The pipeline applies the sigmoid to a single output, even if problem_type is single_label_classification.
   rule.kind = outputs == 1 ? HeadKind::score : HeadKind::single_label;
   if (outputs == 1) rule.activation = Activation::sigmoid;
   return rule;
@@ -295,9 +299,10 @@ KindRule kind_of(const Settings& settings, uint64_t outputs) {
     return agree ? *problem : KindRule{HeadKind::score, activation, said->source};
   }
   if (problem) return *problem;
-  // Of several outputs CrossEncoder gives the logits unless it is told otherwise, which says nothing of labels.
+  // If there are several outputs, CrossEncoder returns the logits by default, so only the activation Sigmoid tells the
+  // kind.
   if (said && said->value.ends_with("Sigmoid")) return {HeadKind::multi_label, Activation::none, said->source};
-  // Each choice of a question is a text of its own.
+  // In multiple choice, each choice is a text with one output, and the outputs of a question's choices are compared.
   if (outputs == 1 && architecture_of(settings) == "ForMultipleChoice") return compared_kind("the other choices");
   return usual_kind(outputs);
 }

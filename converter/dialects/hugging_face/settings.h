@@ -1,4 +1,4 @@
-// What config.json of a Hugging Face folder says, checked and in our terms.
+// Reads and checks the settings in config.json of a Hugging Face folder.
 #pragma once
 
 #include <optional>
@@ -14,38 +14,43 @@
 
 namespace linformer::convert::hugging_face {
 
-// Whether a model of this model_type in config.json can be converted.
+// Returns whether a model with this model_type in config.json can be converted.
 bool is_model_type(std::string_view type);
-// The sentence about one that can't, with those that can.
+// Returns the error text for a model_type that can't be converted; it lists those that can.
 std::string unsupported_model_type(const Setting<std::string>& said);
 
 // All functions below throw Error that names the setting and what to write instead.
 
-// By model_type; where that is missing by the names of the checkpoint's tensors, if they tell.
+// Returns the family that model_type names or, if that is missing, the family that the names of the tensors show.
 const Family& family_of(const Settings& settings, const Checkpoint& checkpoint, Report& report);
-// Throws where a setting asks for what isn't computed here. `position_type`: what position_embedding_type may say.
+// Throws Error if a setting asks for a computation that is not supported. position_embedding_type must be absent or
+// equal to `position_type`.
 void refuse_unsupported(const Settings& settings, std::string_view position_type = "absolute");
-// The part of it that holds for every family.
+// Throws Error if the weights are quantised. refuse_unsupported() includes this check.
 void refuse_quantised(const Settings& settings);
+// Returns the activation that the setting `name` gives, or gelu if it is absent.
 Activation activation_of(const Settings& settings, const char* name, Report& report);
-// What the first half of Jina's gated networks goes through: feed_forward_type, or `usual`.
+// Returns the activation in Jina's gated networks: that of feed_forward_type or, if it is absent, `usual`.
 Activation gate_activation(const Settings& settings, Activation usual, Report& report);
 float epsilon_of(const Settings& settings, const Family& family, Report& report);
-// `usual`: where config.json leaves pad_token_id out.
+// Returns the pad token: pad_token_id or, if that is absent, `usual`. It must be less than `vocabulary`.
 int32_t pad_of(const Settings& settings, int64_t usual, uint32_t vocabulary, Report& report);
-// What follows the family's name in architectures, such as "ForMaskedLM"; nothing where no architecture is given.
+// Returns the part of the first name in architectures that follows the family's name, such as "ForMaskedLM". Returns
+// nothing if no architecture is given.
 std::optional<std::string> architecture_of(const Settings& settings);
-// Reports how many outputs a head has, for each token or behind a pooling, whose name follows where `pooling` has one.
-// `source`: what says so.
+// Adds to the report how many outputs a head has, and whether it has them for each token. `pooling` is the name of the
+// pooling, or empty to leave it out. `source` says where the number was found.
 void report_outputs(Conversion& conversion, const ClassificationHead& head, const std::string& pooling,
                     const std::string& source);
 // Names the outputs of a classifier and sets its kind, as the settings say.
 void label_outputs(Conversion& conversion, const Settings& settings, ClassificationHead* head);
-// The same of a head whose two outputs are the logits of an answer's first and last token.
+// Does the same for a question-answering head, whose two outputs are the logits of an answer's first and last token.
 void label_answers(Conversion& conversion, const Settings& settings, ClassificationHead* head);
-// From id2label; empty where that is missing or says LABEL_0, LABEL_1, ...
+// Returns the labels in id2label. The list is empty if id2label is missing, has only the placeholders LABEL_0, LABEL_1
+// and so on, or has labels that a model file can't hold.
 std::vector<std::string> labels_of(const Settings& settings, uint64_t classes, Report& report);
-// What the pipeline of transformers, or CrossEncoder of sentence-transformers, makes of a classifier's outputs.
+// Returns how the pipeline of transformers, or CrossEncoder of sentence-transformers, interprets a classifier's
+// outputs.
 KindRule kind_of(const Settings& settings, uint64_t outputs);
 
 }  // namespace linformer::convert::hugging_face

@@ -28,8 +28,8 @@ void add_vocabulary_output(Conversion& conversion, TensorTable& tensors, const S
       conversion.weights.tied("mlm.output.weight", *weight, encoder.embedding.tokens);
   if (!tied && !own) {
     fail("the tensor ", quote(weight->name),
-         " differs from the token embedding, which it is tied to: if the model is meant to have both, give settings "
-         "with {\"tie_word_embeddings\": false}");
+         " differs from the token embedding, to which it should be tied: if the model has separate weights, give the "
+         "setting {\"tie_word_embeddings\": false}");
   }
   if (tied) {
     mlm.output.weight = *tied;

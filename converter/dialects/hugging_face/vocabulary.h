@@ -6,12 +6,13 @@
 
 namespace linformer::convert::hugging_face {
 
-// The token embedding; where safetensors kept the other name of the tied pair, that. Throws Error where neither is
-// there.
+// Returns the token embedding: the tensor `tokens` or, if that is absent, the tensor `output`, because safetensors
+// keeps only one name of two tied tensors. Throws Error if neither is there, or if only `output` is and
+// tie_word_embeddings is false.
 const Tensor& token_embedding(TensorTable& tensors, const Settings& settings, const char* tokens, const char* output);
 
-// Sets the weight of mlm.output, [vocabulary, width]: the tensor `output`, or the embedding `tokens` where it is
-// absent. Throws Error where it differs from the embedding and tie_word_embeddings is not false.
+// Sets the weight of mlm.output, [vocabulary, width], to the tensor `output` or, if that is absent, to the embedding
+// `tokens`. Throws Error if it differs from the embedding and tie_word_embeddings is not false.
 void add_vocabulary_output(Conversion& conversion, TensorTable& tensors, const Settings& settings, const char* tokens,
                            const char* output, Size width);
 

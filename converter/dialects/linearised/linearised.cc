@@ -17,13 +17,13 @@ namespace {
 
 constexpr std::string_view tensors_begin = "linformer.layers.", keys_end = ".keys", values_end = ".values";
 
-// Which matrix of which layer a tensor is.
+// The layer whose keys or values a tensor compresses.
 struct Place {
   size_t layer;
   bool values;
 };
 
-// Nothing, where the name is not one that find() reads.
+// Returns the place that a tensor's name gives, or nothing if the name is not that of a compressing matrix.
 std::optional<Place> place_of(std::string_view name) {
   if (!name.starts_with(tensors_begin)) return std::nullopt;
   name.remove_prefix(tensors_begin.size());
@@ -36,7 +36,8 @@ std::optional<Place> place_of(std::string_view name) {
   return Place{std::stoul(std::string(name)), values};
 }
 
-// The number that a setting has. `name` is for the sentence of the error, which names the source too.
+// Returns the whole number that a setting has. `name` is what errors call the setting, with its source. Throws Error if
+// the number is less than `least` or too large.
 uint32_t number_of(Value value, const std::string& name, int64_t least = 0) {
   if (!value.is(ValueKind::integer)) fail(name, " is a ", value.kind_name(), ", not a whole number");
   const int64_t number = *value.integer();
@@ -46,7 +47,7 @@ uint32_t number_of(Value value, const std::string& name, int64_t least = 0) {
   return static_cast<uint32_t>(number);
 }
 
-// Throws Error for a key of the object that is none of `known`.
+// Throws Error if the object has a key that is not in `known`.
 void check_keys(Value object, const std::string& name, std::initializer_list<std::string_view> known) {
   const std::vector<Value>& items = object.items();
   for (size_t i = 0; i + 1 < items.size(); i += 2) {
@@ -57,7 +58,7 @@ void check_keys(Value object, const std::string& name, std::initializer_list<std
   }
 }
 
-// "8", or "4 to 8" where layers differ.
+// Returns "8", or "4 to 8" if the numbers differ.
 std::string range_text(const std::vector<uint32_t>& numbers) {
   const auto [least, most] = std::minmax_element(numbers.begin(), numbers.end());
   return std::to_string(*least) + (*least == *most ? "" : " to " + std::to_string(*most));
@@ -188,7 +189,8 @@ uint64_t Linearised::elements() const {
   return all;
 }
 
-// Refuses what the runtime would refuse in the model file, with an error that names the setting.
+// Throws Error for a layer that the runtime would refuse in the model file. Unlike the runtime's error, it names the
+// setting.
 void Linearised::check_layer(size_t index, const EncoderDescription& encoder) const {
   const Layer& layer = layers_[index];
   const AttentionDescription& attention = encoder.layers[index].attention;
@@ -223,7 +225,7 @@ void Linearised::apply(Checkpoint& checkpoint, Conversion& conversion) {
   }
   const size_t first = checkpoint.tensors.size();
   checkpoint.put_back(std::move(tensors_));
-  // Projection 0 of such encoders is full attention.
+  // Projection 0 of these encoders is full attention, which no layer uses if all are compressed.
   if (std::all_of(layers_.begin(), layers_.end(), [](const Layer& layer) { return layer.k > 0; })) {
     encoder.projections.clear();
   }
@@ -254,8 +256,8 @@ uint32_t Linearised::add_projection(const Layer& layer, const Tensor& matrix, co
   EncoderDescription& encoder = conversion.description.encoder;
   const uint32_t longest = encoder.max_tokens;
   if (matrix.shape.size() != 2 || matrix.shape[0] != layer.k) {
-    fail("the tensor ", quote(matrix.name), " is ", shape_text(matrix), " where [", layer.k, " (k in the setting ",
-         linearised_setting, "), N] is due");
+    fail("the tensor ", quote(matrix.name), " is ", shape_text(matrix), ", but [", layer.k, " (k in the setting ",
+         linearised_setting, "), N] is expected");
   }
   const uint32_t columns = dimension(matrix, 1);
   if (columns < longest) {

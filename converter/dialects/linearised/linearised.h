@@ -24,19 +24,20 @@ class Linearised {
 
   // Throws Error if encoders of this dialect can't be linearised.
   void check(const Dialect& dialect) const;
-  // The number of values in the tensors that find() took out.
+  // Returns the number of values in the tensors that find() took out.
   uint64_t elements() const;
-  // Puts the tensors back into the checkpoint, and changes the layers, which `dialect.convert()` has read as the
-  // teacher's. `conversion` is that of the same checkpoint. Throws Error if a layer can't be what the setting says.
+  // Puts the tensors back into the checkpoint, and changes the layers as the setting says. The caller has called the
+  // dialect's convert() before, which read them as the teacher's. `conversion` is that of the same checkpoint. Throws
+  // Error if a layer can't be changed in this way.
   void apply(Checkpoint& checkpoint, Conversion& conversion);
 
  private:
   static constexpr size_t none = SIZE_MAX;
   struct Layer {
-    bool changed = false;  // false: the layer stays as the teacher has it
+    bool changed = false;  // If false, the layer stays as the teacher has it.
     uint32_t k = 0, window = 0, span = 0;
     std::vector<uint32_t> exact_tokens;
-    size_t keys = none, values = none;  // places in tensors_
+    size_t keys = none, values = none;  // Indices into tensors_.
   };
 
   void read_setting(const Setting<Value>& setting);
@@ -46,10 +47,10 @@ class Linearised {
   uint32_t add_projection(const Layer& layer, const Tensor& matrix, const std::string& role, Conversion& conversion);
   void report(Report& report, const Array<Projection>& projections, size_t uses) const;
   std::string layer_name(size_t index) const;
-  // " (SOURCE)", where the setting was read.
+  // Returns " (SOURCE)", which says in errors where the setting was read.
   std::string in_source() const { return " (" + source_ + ")"; }
 
-  std::string source_;  // empty: the checkpoint is not linearised
+  std::string source_;  // Where the setting was read; empty if the checkpoint is not linearised.
   std::vector<Layer> layers_;
   std::vector<Tensor> tensors_;
 };

@@ -9,12 +9,12 @@ namespace linformer::convert::lucidrains {
 
 namespace {
 
+// The names of a layer's norms, and what the names in its attention and in its feed-forward network begin with.
 struct LayerNames {
-  std::string attention_norm, attention, ffn_norm,
-      ffn;  // of the norms; what the names of the modules' parts begin with
+  std::string attention_norm, attention, ffn_norm, ffn;
 };
 
-// Of halves that have a norm and a module fn.
+// Returns the names of a layer each of whose halves has a norm and a module fn.
 LayerNames halves(const std::string& attention, const std::string& ffn) {
   return {attention + "norm", attention + "fn.", ffn + "norm", ffn + "fn."};
 }
@@ -52,7 +52,7 @@ uint32_t count_layers(const TensorTable& tensors, const std::string& prefix, Lay
   return parts / 2;
 }
 
-// What w1 and w2 are activated by; the package's layers leave it at its default.
+// Returns the activation between w1 and w2. Models of the package itself always have its default, gelu.
 Activation activation_of(const Settings& settings) {
   const std::optional<Setting<std::string>> said = settings.text("activation");
   if (!said) return Activation::gelu;
@@ -63,13 +63,15 @@ Activation activation_of(const Settings& settings) {
        "); gelu, relu, leaky_relu and silu are supported");
 }
 
-// Whether `first` gives twice the channels that `second` takes: values beside what is activated.
+// Returns whether the network is gated. Then `first` has twice as many outputs as `second` has inputs: one half of them
+// is activated and multiplied by the other half.
 bool is_gated(const Tensor& first, const Tensor& second, const Settings& settings) {
   const uint32_t given = dimension(first, 0), taken = dimension(second, 1);
   const bool gated = given == 2 * uint64_t{taken};
   if (!gated && given != taken) {
     fail("the tensor ", quote(first.name), " ", shape_text(first), " gives ", given, " channels and ",
-         quote(second.name), " ", shape_text(second), " takes ", taken, ": as many are due, or twice as many (glu)");
+         quote(second.name), " ", shape_text(second), " takes ", taken,
+         ": as many are expected, or twice as many (glu)");
   }
   const std::optional<Setting<bool>> said = settings.flag("glu");
   if (said && said->value != gated) {
@@ -79,13 +81,13 @@ bool is_gated(const Tensor& first, const Tensor& second, const Settings& setting
   return gated;
 }
 
-// The last of encoder.layers: its feed-forward network.
+// Reads the feed-forward network of the last layer in encoder.layers.
 void read_feed_forward(Conversion& conversion, TensorTable& tensors, const Settings& settings, const std::string& names,
                        uint32_t index) {
   EncoderDescription& encoder = conversion.description.encoder;
   LayerDescription& layer = encoder.layers.back();
   const std::string role = "layers[" + std::to_string(index) + "].";
-  // The older network is a sequence with LeakyReLU as its part 1, which nothing gates.
+  // In older versions the network is a Sequential of a Linear, LeakyReLU and a Linear. It is never gated.
   const bool sequence = tensors.find(names + "net.0.weight") != nullptr;
   const std::string in = names + (sequence ? "net.0" : "w1"), out = names + (sequence ? "net.2" : "w2");
   const Tensor &first = tensors.need(in + ".weight"), &second = tensors.need(out + ".weight");
@@ -104,14 +106,14 @@ void read_feed_forward(Conversion& conversion, TensorTable& tensors, const Setti
                                                : "names of the tensors: w1 and w2");
 }
 
-// Where a mask is given, masked-linformer restores the norms that E's columns have over a whole text.
+// Returns how compressed rows are scaled by the text's length. masked-linformer does so if it is given a mask: it
+// restores the norms that the projections' rows have over a whole text of N tokens.
 LengthScale scale_of(const Settings& settings, Layout layout, Report& report) {
   const std::optional<Setting<bool>> said = settings.flag("renorm");
   if (!said && layout != Layout::fours) return LengthScale::none;
   if (!said) {
     missing_setting(
-        "whether masked-linformer scaled what it compresses by the text's length, as it does by default where a mask "
-        "or "
+        "whether masked-linformer scaled the compressed rows by the text's length, as it does by default if a mask or "
         "pad_id is given,",
         config_option(R"({"renorm": true})") + ", or " + config_option(R"({"renorm": false})") +
             " for a model that was made with renorm=False or never given a mask");
@@ -153,7 +155,8 @@ AttentionReader::AttentionReader(Conversion& conversion, TensorTable& tensors, c
       report_(conversion.report),
       projections_(encoder_, conversion.weights, ProjectionOrder::after_linear, length_scale) {}
 
-// Keys that are narrower than the queries are those of the only key head, and as wide as one head.
+// Sets the numbers of heads and their width. If the keys are narrower than the queries, all heads share one head of
+// keys and values, whose width is that of the keys.
 void AttentionReader::read_sizes(const std::string& prefix, AttentionDescription* attention) {
   const Tensor& query = tensors_.need(prefix + "to_q.weight");
   const Tensor& key = tensors_.need(prefix + "to_k.weight");
@@ -181,7 +184,8 @@ void AttentionReader::read_sizes(const std::string& prefix, AttentionDescription
   check_agreement(settings_, "dim_head", attention->head_dim, "channels in each head");
 }
 
-// Stored [N, k]; a model for shorter texts uses the first rows.
+// Returns a projection as [k, N]. The checkpoint has it as [rows, k]; if the model takes texts of fewer than `rows`
+// tokens, only the first N rows are used.
 Tensor AttentionReader::projection(const std::string& name) {
   const Tensor view = transposed(tensors_.need(name));
   return dimension(view, 1) > encoder_.max_tokens ? first_columns(view, encoder_.max_tokens) : view;
@@ -199,7 +203,7 @@ void AttentionReader::read(const std::string& prefix, size_t layer, AttentionDes
   attention->query = linear("query", "to_q.weight", queries);
   attention->key = linear("key", "to_k.weight", keys);
   attention->key_projections = {projections_.add(role + "key_projection", projection(prefix + "proj_k"))};
-  // share_kv: neither is there, and values are the keys.
+  // With share_kv, to_v and proj_v are absent, and the values are the keys.
   const bool value = tensors_.find(prefix + "to_v.weight") != nullptr;
   if (value || tensors_.find(prefix + "proj_v") != nullptr) {
     attention->value = linear("value", "to_v.weight", keys);

@@ -1,7 +1,7 @@
 // The layers of lucidrains' `linformer` package, which its language model, its bare encoder and the vision
 // transformers built on it have in common.
-// Source: compressed-maskformer-reco/masked-linformer (021cd7c), whose layers are these with masks; and
-// lucidrains/linformer 0.2.3 (commit 970e1c3f), 0.2.1 (50ca7b6), 0.1.0 (6449082) and 0.0.5 (1b63f2b).
+// Source: lucidrains/linformer 0.2.3 (commit 970e1c3f), 0.2.1 (50ca7b6), 0.1.0 (6449082) and 0.0.5 (1b63f2b); and
+// compressed-maskformer-reco/masked-linformer (021cd7c), which adds masks to these layers.
 #pragma once
 
 #include <optional>
@@ -14,29 +14,31 @@
 namespace linformer::convert::lucidrains {
 
 enum class Layout : uint8_t {
-  layers,      // net.layers.L.0 and .1, since 0.2.0
-  reversible,  // net.blocks.L.f.net and .g.net
-  fours,       // layers.L.0 to .3: norm, attention, norm, feed-forward network (masked-linformer)
-  pairs        // net.J.fn: J even is attention, odd is the feed-forward network (0.1.0 and older)
+  layers,      // net.layers.L.0 and net.layers.L.1 are the halves of layer L, since 0.2.0.
+  reversible,  // net.blocks.L.f.net and net.blocks.L.g.net are the halves of layer L.
+  fours,       // layers.L.0 to layers.L.3 are norm, attention, norm and feed-forward network (masked-linformer).
+  pairs        // net.J.fn is an attention if J is even and a feed-forward network if J is odd (0.1.0 and older).
 };
 
-// The layout of the layers whose names begin with `prefix`; nothing when there are none.
+// Returns the layout of the layers whose names begin with `prefix`, or nothing if there are none.
 std::optional<Layout> layout_of(const TensorTable& tensors, const std::string& prefix);
-// The same for a checkpoint that is only looked at: `name` is one of its tensors' names.
+// Returns whether `name` is the name of a layer's key projection in any layout. Recognition calls it, which has no
+// TensorTable.
 bool is_projection(std::string_view name, const std::string& prefix);
 
-// Columns of the projections: the longest text that they are made for.
+// Returns N, the number of positions that the first layer's projection takes.
 uint32_t projected_positions(const TensorTable& tensors, const std::string& prefix, Layout layout);
 
-// Attention modules to roles: to_q, to_k, to_v, to_out, proj_k and proj_v below `prefix`.
+// Reads attention modules, which have the parts to_q, to_k, to_v, to_out, proj_k and proj_v.
 class AttentionReader {
  public:
   // encoder.d_model and encoder.max_tokens must be set.
   AttentionReader(Conversion& conversion, TensorTable& tensors, const Settings& settings,
                   LengthScale length_scale = LengthScale::none);
 
+  // Reads the module whose names begin with `prefix`.
   void read(const std::string& prefix, size_t layer, AttentionDescription* attention);
-  // After the last layer.
+  // Adds the facts about all modules to the report. It is called after the last layer has been read.
   void report() const;
 
  private:
@@ -52,7 +54,7 @@ class AttentionReader {
   ProjectionTable projections_;
 };
 
-// Pre-norm layers into conversion.description.encoder.
+// Adds the layers to conversion.description.encoder. Each half of a layer begins with a norm.
 void add_layers(Conversion& conversion, TensorTable& tensors, const Settings& settings, const std::string& prefix,
                 Layout layout);
 

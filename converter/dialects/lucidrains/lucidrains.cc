@@ -13,13 +13,13 @@ namespace {
 
 using namespace lucidrains;
 
-constexpr const char* model_prefix = "linformer.";  // of LinformerLM's layers
+constexpr const char* model_prefix = "linformer.";  // The names of LinformerLM's layers begin with it.
 constexpr const char* model_name = "a model of the linformer package";
 constexpr const char* heads_setting = R"("heads": NUMBER)";
 
 std::string same(std::string name) { return name; }
 
-// "linformer." where any name begins so: a language model.
+// Returns "linformer." if any name begins with it, as in a language model, and an empty text otherwise.
 std::string prefix_of(const TensorTable& tensors) {
   return tensors.any(std::string(model_prefix) + "**") ? model_prefix : "";
 }
@@ -28,13 +28,13 @@ void check_language_model(const Conversion& conversion, const TensorTable& tenso
   for (const char* name : {"token_emb.weight", "pos_emb.weight", "to_logits.weight"}) {
     if (tensors.find(name) != nullptr) continue;
     const Checkpoint& checkpoint = conversion.checkpoint;
-    if (!tensors.any("to_logits.*")) {  // only LinformerLM calls its head so
+    if (!tensors.any("to_logits.*")) {  // Only LinformerLM has a head of this name.
       ask_for_own_model(checkpoint, checkpoint.tensors[0].name.substr(0, wrapper_prefix(checkpoint)) + model_prefix,
                         "linformer", heads_setting);
     }
     fail("the encoder is below ", model_prefix, ", as LinformerLM's, but the tensor ", name,
-         " is missing: save the encoder's own state_dict, which becomes a model of vectors, or say what the other "
-         "tensors are (converter/README.md, A classifier of one's own)");
+         " is missing: save the encoder's own state_dict, which becomes a model that takes vectors, or say what the "
+         "other tensors are (converter/README.md, A classifier of one's own)");
   }
 }
 
@@ -70,7 +70,7 @@ void add_language_model(Conversion& conversion, TensorTable& tensors) {
   conversion.report.add_fact("language-model head", "logits straight from the last layer", "to_logits is there");
 }
 
-// Vectors in, vectors out.
+// Makes the model take vectors of this width instead of tokens.
 void take_vectors(EncoderDescription* encoder, uint32_t width) {
   encoder->d_model = width;
   encoder->embedding.vectors.width = width;
@@ -92,7 +92,7 @@ void convert_attention(Conversion& conversion, TensorTable& tensors, const Setti
   reader.report();
 }
 
-// The norm of the first layer's first half.
+// Returns the name of the norm in the first layer's first half.
 const char* first_norm(Layout layout) {
   switch (layout) {
     case Layout::layers:
@@ -116,7 +116,7 @@ void note_versions(Layout layout, Report& report) {
           : "Texts shorter than N are answered as version 0.2.3 does; versions 0.2.0 and 0.2.1 take exactly N tokens.");
 }
 
-// Somebody's own embedding and head around the package's encoder.
+// Converts a model that somebody wrote around the package's encoder, with an embedding and a head of their own.
 void convert_own(Conversion& conversion, TensorTable& tensors, const Settings& settings, const OwnModel& own) {
   EncoderDescription& encoder = conversion.description.encoder;
   const std::optional<Layout> layout = layout_of(tensors, model_prefix);
@@ -160,11 +160,11 @@ DialectFacts Lucidrains::facts() const {
   return {
       "LinformerLM, Linformer and LinformerSelfAttention of the package linformer",
       "https://github.com/lucidrains/linformer",
-      {{R"({"heads": 8})", "models with one key head for each head"},
-       {R"({"pad_id": 0})", "texts that are padded; the package itself knows no padding"},
-       {R"({"renorm": true})", "masked-linformer, whose layers these are with masks; or false"},
+      {{R"({"heads": 8})", "models with as many key heads as heads"},
+       {R"({"pad_id": 0})", "texts that are padded; the package itself has no pad token"},
+       {R"({"renorm": true})", "models of masked-linformer; or false"},
        {R"({"encoder_prefix": "encoder", "embedding": "embedding", "positions": "positions", "pooling": "mean", "head": "head"})",
-        "a classifier of one's own around Linformer, by its own names"}}};
+        "a classifier that somebody wrote around Linformer; the values are the names of its parts"}}};
 }
 
 Recognition Lucidrains::recognise(const Checkpoint& checkpoint) const {

@@ -18,7 +18,8 @@ constexpr const char* layers_prefix = "transformer.";
 
 std::string same(std::string name) { return name; }
 
-// Norm, Linear, norm; before 2023-02-10 the Linear alone, in the first norm's place.
+// Reads the embedding of patches: a norm, a Linear and a norm. Before 2023-02-10 the code had only the Linear, at the
+// index that the first norm has since then.
 void add_patch_embedding(Conversion& conversion, TensorTable& tensors) {
   EncoderDescription& encoder = conversion.description.encoder;
   VectorInput& vectors = encoder.embedding.vectors;
@@ -51,7 +52,7 @@ void add_positions(Conversion& conversion, TensorTable& tensors, const Tensor& p
 Pooling pooling_of(const Settings& settings, Report& report) {
   const std::optional<Setting<std::string>> pool = settings.text("pool");
   if (!pool) {
-    missing_setting("what the head reads of the rows (the class token's, or the mean of all)",
+    missing_setting("what the head reads (the class token's row, or the mean of all rows)",
                     config_option(R"({"pool": "cls"})") + " or " + config_option(R"({"pool": "mean"})"));
   }
   if (pool->value != "cls" && pool->value != "mean") {
@@ -81,7 +82,7 @@ void add_head(Conversion& conversion, TensorTable& tensors, const Settings& sett
 DialectFacts VitLinformer::facts() const {
   return {"vit-pytorch's efficient ViT around lucidrains' Linformer",
           "https://github.com/lucidrains/vit-pytorch",
-          {{R"({"heads": 8})", "models with one key head for each head"}, {R"({"pool": "cls"})", "always; or mean"}}};
+          {{R"({"heads": 8})", "models with as many key heads as heads"}, {R"({"pool": "cls"})", "always; or mean"}}};
 }
 
 Recognition VitLinformer::recognise(const Checkpoint& checkpoint) const {

@@ -1,4 +1,4 @@
-// vit-pytorch's efficient ViT around lucidrains' Linformer: patches of an image in, classes out.
+// vit-pytorch's efficient ViT around lucidrains' Linformer: a model that takes patches of an image and returns classes.
 // Source: lucidrains/vit-pytorch at commit 69d24fe9.
 #pragma once
 

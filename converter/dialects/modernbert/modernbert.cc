@@ -22,13 +22,13 @@ using hugging_face::architecture_of;
 constexpr const char *token_embeddings = "embeddings.tok_embeddings.weight", *decoder = "decoder.weight";
 constexpr const char* layer_names = "layers.";
 
-// Without the encoder's prefix in models with a head.
+// Returns the name without the prefix that the encoder's tensors have in models with a head.
 std::string canonical_name(std::string name) {
   if (name.starts_with("model.")) name.erase(0, 6);
   return name;
 }
 
-// One conversion on its way: the tables that its steps share.
+// The state of one conversion, which its steps share.
 class ModernBertConverter {
  public:
   explicit ModernBertConverter(Conversion& conversion)
@@ -149,7 +149,7 @@ void ModernBertConverter::add_layer(uint32_t index) {
   attention.rotary_base = rules_[index].rotary_base;
   attention.window = rules_[index].window;
   add_packed_attention(prefix + "attn.", role + "attention.", &attention);
-  // The embedding's norm comes right before the first layer, which has none of its own.
+  // The first layer has no norm before its attention, because the embedding's norm comes right before it.
   if (index > 0) layer.attention_norm = norm(role + "attention_norm", prefix + "attn_norm");
   layer.gated = true;
   layer.activation = activation_;
@@ -166,7 +166,8 @@ void ModernBertConverter::add_layer(uint32_t index) {
 }
 
 void ModernBertConverter::add_masked_lm() {
-  // Without a bias, the decoder is the token embedding alone.
+  // A decoder that is tied to the token embedding and has no bias may have no tensors of its own. Then head.dense shows
+  // that there is a masked-LM head.
   const bool tied = tensors_.any("head.dense.*") && !tensors_.any("classifier.*");
   if (!tied && !tensors_.any("decoder.*")) {
     report_.add_fact("masked-LM head", "none", "decoder is absent");
@@ -209,7 +210,7 @@ DialectFacts ModernBert::facts() const {
           "https://github.com/huggingface/transformers",
           {{R"({"num_attention_heads": 12})", "always; config.json of the model's folder has it"},
            {R"({"architectures": ["ModernBertForSequenceClassification"]})", "models with a classifier"},
-           {R"({"sentence_pooling": "mean"})", "sentence embeddings, where there is no modules.json; or cls, max"}}};
+           {R"({"sentence_pooling": "mean"})", "sentence embeddings, if there is no modules.json; or cls, max"}}};
 }
 
 Recognition ModernBert::recognise(const Checkpoint& checkpoint) const {

@@ -1,7 +1,8 @@
-// ModernBERT and its family (gte-modernbert, granite-embedding-r2, Ettin's encoders, mmBERT): full attention that is
-// within a window in most layers, rotary positions of two bases, gated networks, norms before each half of a layer.
-// With the masked-LM, sequence, token and question-answering heads of transformers. Source: huggingface/transformers,
-// src/transformers/models/modernbert (v4.48 to v5).
+// ModernBERT and its family (gte-modernbert, granite-embedding-r2, Ettin's encoders, mmBERT), with the masked-LM,
+// sequence, token and question-answering heads of transformers. Most layers attend within a window, and the others to
+// all rows. Layers have rotary positions with one of two bases, gated feed-forward networks, and a norm before each
+// half.
+// Source: huggingface/transformers, src/transformers/models/modernbert (v4.48 to v5).
 #pragma once
 
 #include "converter/dialects/dialect.h"

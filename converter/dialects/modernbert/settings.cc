@@ -22,7 +22,7 @@ std::string base_text(float base) {
   return text.str();
 }
 
-// A setting of version 4, or `usual`. A null counts as absent.
+// Returns a base that transformers 4 writes as the setting `name`, or `usual` if the setting is absent or null.
 float base_of(const Settings& settings, const char* name, float usual, std::string* source) {
   const std::optional<Setting<Value>> said = settings.value(name);
   if (!said) return usual;
@@ -35,7 +35,7 @@ float base_of(const Settings& settings, const char* name, float usual, std::stri
   return base;
 }
 
-// rope_parameters.TYPE.rope_theta of version 5; `otherwise` where nothing is said.
+// Returns a base that transformers 5 writes as rope_parameters.TYPE.rope_theta, or `otherwise` if that is absent.
 float base_of_type(const Setting<Value>& parameters, const char* type, float otherwise, std::string* source) {
   const Value part = parameters.value.find(type);
   if (part.is(ValueKind::null)) return otherwise;
@@ -56,7 +56,7 @@ float base_of_type(const Setting<Value>& parameters, const char* type, float oth
   return base;
 }
 
-// Which layers attend within a window.
+// Returns for each layer whether it attends within a window.
 std::vector<bool> sliding_layers(const Settings& settings, uint32_t layers, std::string* source) {
   std::vector<bool> sliding(layers);
   if (const std::optional<Setting<Value>> types = settings.value("layer_types")) {
@@ -85,7 +85,7 @@ std::vector<bool> sliding_layers(const Settings& settings, uint32_t layers, std:
   return sliding;
 }
 
-// Rows on each side of a row.
+// Returns the number of rows that a row of a windowed layer sees on each side of it.
 uint32_t window_of(const Settings& settings, std::string* source) {
   const std::optional<Setting<int64_t>> said = settings.integer("local_attention");
   if (said && (said->value < 2 || said->value > 2 * int64_t{max_dimension})) {

@@ -1,4 +1,4 @@
-// What config.json of a ModernBERT says of its layers and heads, as transformers 4 and 5 write it.
+// Reads the settings of layers and heads in config.json of a ModernBERT, as transformers 4 and 5 write it.
 #pragma once
 
 #include <cstdint>
@@ -18,22 +18,23 @@ inline constexpr int64_t usual_pad = 50283;
 // How a layer attends.
 struct LayerRule {
   float rotary_base = 0;
-  uint32_t window = 0;  // rows on each side that a row sees; 0: all
+  uint32_t window = 0;  // The rows that a row sees on each side of it; 0 if it sees all rows.
 };
-// One for each of `layers`: from layer_types and rope_parameters (version 5), or from global_attn_every_n_layers,
-// global_rope_theta and local_rope_theta (version 4), and local_attention.
+// Returns the rules of the layers, and adds them to the report. They come from layer_types and rope_parameters
+// (transformers 5) or from global_attn_every_n_layers, global_rope_theta and local_rope_theta (transformers 4), and
+// from local_attention (both).
 std::vector<LayerRule> layer_rules(const Settings& settings, uint32_t layers, uint32_t head_dim, Report& report);
 
-// N: max_position_embeddings, or max_seq_length of sentence-transformers where that is given.
+// Returns N: max_seq_length of sentence-transformers if it is given, and otherwise max_position_embeddings.
 uint32_t longest_text(const Settings& settings, Report& report);
 
-// What `classifier` reads.
+// The pooling of the rows that `classifier` reads, and whether it answers questions.
 struct HeadChoice {
   Pooling pooling = Pooling::first_token;
   std::string pooling_name, source;
   bool answers_questions = false;
 };
-// By architectures and classifier_pooling.
+// Returns the choice that the settings architectures and classifier_pooling give.
 HeadChoice head_choice(const Settings& settings);
 
 }  // namespace linformer::convert::modernbert

@@ -58,13 +58,13 @@ void set_usual_kind(const HeadInputs& inputs, ClassificationHead* head) {
 }
 
 void add_arena_head(const HeadInputs& inputs) {
-  const std::string name = "seq_classifer.mlpblock.";  // the code's own spelling
+  const std::string name = "seq_classifer.mlpblock.";  // The original code spells it in this way.
   TensorTable& tensors = inputs.tensors;
   if (!tensors.any(name + "**")) return;
   const std::optional<Setting<std::string>> said = inputs.settings.text("pooling_mode");
   if (!said) {
     missing_setting(
-        "whether the classifier reads the mean of all rows or that of a class token",
+        "whether the classifier reads the mean of all rows or the row of a class token",
         config_option(R"({"pooling_mode": "MEAN"})") + " or " + config_option(R"({"pooling_mode": "CLS"})"));
   }
   std::string mode = said->value;
@@ -108,7 +108,8 @@ void add_classifier(const HeadInputs& inputs) {
   set_usual_kind(inputs, &head);
 }
 
-// For each token whether the answer starts there and whether it ends there; WikiHop's: whether it is the answer.
+// Reads the question-answering head. For each token it has two outputs, the logits that the answer starts and ends
+// there, or for WikiHop one output, the logit that the token is the answer.
 void add_question_answering(const HeadInputs& inputs) {
   if (!inputs.tensors.any("qahead.*")) return;
   const Tensor& weight = inputs.tensors.need("qahead.weight");

@@ -1,4 +1,4 @@
-// What stands on top of a Linformer of mlpen/Nystromformer.
+// Reads the heads of a Linformer of mlpen/Nystromformer.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,16 @@
 
 namespace linformer::convert::nystromformer {
 
-// What an encoder has left behind for its heads.
+// The state of a conversion after its encoder has been read.
 struct HeadInputs {
   Conversion& conversion;
   TensorTable& tensors;
   const Settings& settings;
-  uint32_t embedding_dim;  // channels of the token embedding, which a factorized one has fewer of than d_model
-  Activation activation;   // of the layers, and of the masked-LM head
+  uint32_t embedding_dim;  // The width of the token embedding, which is less than d_model in a factorized one.
+  Activation activation;   // The activation of the layers and of the masked-LM head.
 };
 
-// All heads that the tensors show: masked LM, the long-range arena's classifiers, BERT's classifier and question
+// Reads all heads that the tensors show: masked LM, the long-range arena's classifiers, BERT's classifier and question
 // answering. Throws Error that names the tensor or setting.
 void add_heads(const HeadInputs& inputs);
 

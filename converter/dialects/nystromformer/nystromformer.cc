@@ -15,7 +15,8 @@ namespace {
 
 using namespace nystromformer;
 
-// Where the layers are: numbered, or one for all (tied_weights, shared_weight).
+// What the names of a layer's tensors begin with: `numbered` comes before the layer's number, and `shared` is for the
+// only layer of a model whose layers share weights (tied_weights, shared_weight).
 struct Container {
   const char *numbered, *shared;
 };
@@ -23,10 +24,13 @@ constexpr Container containers[] = {{"transformer_", "transformer."},
                                     {"encoders.", "encoder."},
                                     {"backbone.backbone.encoders.", "backbone.backbone.encoder."}};
 
+// The form of a layer.
 struct Block {
-  const char *ffn_in, *ffn_out;  // below a layer
+  const char *ffn_in, *ffn_out;  // Names in a layer.
   Activation activation;
-  bool bert;  // norms behind each half and behind the embedding; otherwise before each half and at the end
+  // If true, a norm follows the embedding and each half of a layer. Otherwise a norm precedes each half and one ends
+  // the encoder.
+  bool bert;
   const char* description;
 };
 constexpr Block blocks[] = {{"mlpblock.0", "mlpblock.3", Activation::gelu, false, "long-range arena (pre-norm)"},
@@ -41,7 +45,7 @@ bool is_layer_tensor(const std::string& name, const std::string& suffix) {
   });
 }
 
-// One conversion on its way.
+// The state of one conversion, which its steps share.
 class NystromformerConverter {
  public:
   explicit NystromformerConverter(Conversion& conversion)
@@ -72,7 +76,7 @@ class NystromformerConverter {
     return read_norm(conversion_, tensors_, role, name, width);
   }
   const Tensor& token_table();
-  // The setting has another name in the reorganized code.
+  // Checks a setting that has the name `reorganized` in the reorganized code.
   void check(const char* name, const char* reorganized, int64_t from_tensors, const char* what) const {
     check_agreement(settings_, name, from_tensors, what);
     check_agreement(settings_, reorganized, from_tensors, what);
@@ -87,9 +91,9 @@ class NystromformerConverter {
   Report& report_;
   ProjectionTable projections_;
   const Block* block_ = nullptr;
-  std::vector<std::string> layers_;  // the prefix of each; all are one where the weights are shared
+  std::vector<std::string> layers_;  // The prefix of each layer's names; all are equal if the layers share weights.
   bool shared_ = false;
-  std::optional<const Tensor*> only_projection_;  // that of all layers, once it was looked for
+  std::optional<const Tensor*> only_projection_;  // The projection of all layers, or null; empty until it is needed.
   uint32_t heads_ = 0, embedding_dim_ = 0;
 };
 
@@ -161,7 +165,8 @@ void NystromformerConverter::refuse_unsupported() {
   }
 }
 
-// The layer's own; safetensors keeps one name of the matrices that layers share.
+// Returns the layer's own projection or, if that is absent, the only one in the file: safetensors keeps only one name
+// of a matrix that layers share.
 const Tensor& NystromformerConverter::projection_tensor(const std::string& prefix) {
   const std::string name = prefix + "mha.attn.E";
   if (const Tensor* own = tensors_.use(name)) return *own;
@@ -175,7 +180,7 @@ const Tensor& NystromformerConverter::projection_tensor(const std::string& prefi
   return *only_projection_ != nullptr ? **only_projection_ : tensors_.need(name);
 }
 
-// Null where layers have one each, or none has.
+// Returns the projection in a safetensors file if exactly one layer has one, and otherwise null.
 const Tensor* NystromformerConverter::only_projection() {
   if (!conversion_.checkpoint.format.starts_with("safetensors")) return nullptr;
   const Tensor* only = nullptr;
@@ -275,7 +280,8 @@ void NystromformerConverter::add_layer(const std::string& prefix, uint32_t index
   const uint32_t rows = dimension(tensors_.need(prefix + "mha.W_q.weight"), 0);
   attention.head_dim = rows / heads_;
   attention.scale = usual_scale(attention.head_dim);
-  // The BERT's masked-LM and classifier are given no mask, its question answering is.
+  // The original code passes a mask to BERT models for question answering, but not to those for masked LM or
+  // classification.
   const bool masks = !block_->bert || tensors_.any("qahead.*");
   attention.row_mask = masks ? RowMask::zeroed : RowMask::none;
   const Size heads{rows, "num_head x head_dim"};
@@ -293,7 +299,7 @@ void NystromformerConverter::add_layer(const std::string& prefix, uint32_t index
   add_projections(prefix, role, &attention);
 }
 
-// E is [heads, k, N], for keys and values alike.
+// Adds the projections of a layer. Its tensor E, [heads, k, N], compresses both keys and values.
 void NystromformerConverter::add_projections(const std::string& prefix, const std::string& role,
                                              AttentionDescription* attention) {
   const Tensor& whole = projection_tensor(prefix);

@@ -1,5 +1,5 @@
-// Linformer in mlpen/Nystromformer and its copies (YOSO, Skyformer, NVIDIA's transformer-ls): the models of its
-// long-range-arena code, and its BERT.
+// Linformer in mlpen/Nystromformer and its copies (YOSO, Skyformer, NVIDIA's transformer-ls): the models of the
+// long-range-arena code, and the BERT models.
 // Source: mlpen/Nystromformer at commit 56893131 (LRA/code, code, reorganized_code), pkuzengqi/Skyformer at 1a677cb1,
 // NVIDIA/transformer-ls at 1527c5cc.
 #pragma once

@@ -1,4 +1,4 @@
-// What the tensors beside a package's encoder look like: for the settings that an error shows.
+// Guesses what the tensors beside a package's encoder are, for the settings that an error suggests.
 #include <algorithm>
 
 #include "converter/dialects/common.h"
@@ -11,14 +11,14 @@ namespace {
 
 struct Guess {
   std::string embedding, positions, norm, head_norm;
-  std::vector<std::string> linears;  // modules, in the order of the file
+  std::vector<std::string> linears;  // Names of modules, in the order of the file.
 };
 
 bool mentions(std::string_view name, std::initializer_list<std::string_view> words) {
   return std::any_of(words.begin(), words.end(), [&](std::string_view word) { return name.find(word) != name.npos; });
 }
 
-// The width of what a query's weight reads; 0 where there is none.
+// Returns the number of inputs of a query's weight, which is the encoder's width, or 0 if there is no such weight.
 uint64_t width_below(const Checkpoint& checkpoint, std::string_view prefix) {
   for (const Tensor& tensor : checkpoint.tensors) {
     if (tensor.shape.size() == 2 && tensor.name.starts_with(prefix) && mentions(tensor.name, {".to_q."})) {
@@ -79,8 +79,8 @@ void ask_for_own_model(const Checkpoint& checkpoint, std::string_view prefix, co
   }
   add("head", found.linears.empty() ? "" : found.linears.back());
   fail(checkpoint.name, ": below ", prefix, " is an encoder of the package ", package,
-       " and beside it what looks like an embedding of tokens, so this is a model of one's own, and no name says what "
-       "its parts are. Check these, and give ",
+       " and beside it what looks like an embedding of tokens: somebody wrote this model around the encoder, and the "
+       "names of its tensors do not say what they are. Check the names in these settings, and give ",
        config_option(json + "}"), ", where POOLING is mean, first, max, last, or none for an answer for each token",
        explained,
        "; \"labels\": [\"a\", \"b\"] names the classes (converter/README.md, A classifier of one's own). For ",

@@ -13,7 +13,7 @@ namespace linformer::convert {
 
 namespace {
 
-constexpr const char* beside = "beside.";  // before the names of what the settings don't name
+constexpr const char* beside = "beside.";  // Begins the canonical names of tensors that no setting names.
 constexpr std::array modules = {"norm", "head_norm", "head_dense", "head"};
 
 std::string module_name(const char* module) { return std::string("own.") + module; }
@@ -38,7 +38,8 @@ bool has(const Checkpoint& checkpoint, const std::function<bool(std::string_view
        " of that name: it has ", list_names(names, 6));
 }
 
-// A tensor's name as the settings may give it: as it is, or that of the module whose weight it is.
+// Returns the name of the tensor that a setting names, directly or as the module whose weight it is, or an empty text
+// if the setting is absent.
 std::string tensor_named(const Settings& settings, const Checkpoint& checkpoint, const char* setting) {
   const std::optional<Setting<std::string>> said = settings.text(setting);
   if (!said) return "";
@@ -205,7 +206,7 @@ void add_own_head(Conversion& conversion, TensorTable& tensors, const OwnModel& 
     return;
   }
   if (!pooling) {
-    missing_setting("what the head reads of the rows",
+    missing_setting("what the head reads",
                     config_option(R"({"pooling": "mean"})") + ", or first, max, last, or none for each token");
   }
   ClassificationHead& head = model.heads.emplace_back();
@@ -237,11 +238,10 @@ void account_for_own(TensorTable& tensors, const char* model, Report& report) {
     const Tensor* tensor = tensors.find(name);
     const bool counts = tensor->type >= DataType::i64;
     if (counts) continue;
-    fail(
-        "the settings (", own_encoder_setting, ") do not say what the tensor ", quote(tensor->name), " ",
-        shape_text(*tensor),
-        " is: norm, head_norm, head_dense and head name modules, embedding and positions tensors; remove from the file "
-        "what the model's answers don't need");
+    fail("the settings (", own_encoder_setting, ") do not say what the tensor ", quote(tensor->name), " ",
+         shape_text(*tensor),
+         " is: name its module with norm, head_norm, head_dense or head, or name it with embedding or positions, or "
+         "remove it from the file if the model's answers do not need it");
   }
   static constexpr NamePattern patterns[] = {{"beside.**", "numbers that count up, not weights"}};
   tensors.account_for_rest(patterns, model, report);

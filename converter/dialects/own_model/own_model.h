@@ -1,5 +1,5 @@
-// A model that somebody wrote around a package's encoder: its embedding, positions, norms and head have names that only
-// the settings can tell.
+// Models that somebody wrote around a package's encoder. Only the settings can tell the names of such a model's
+// embedding, positions, norms and head.
 #pragma once
 
 #include <functional>
@@ -13,44 +13,50 @@
 
 namespace linformer::convert {
 
-// The setting with which such a model's settings begin.
+// The setting that names the encoder of such a model. If it is given, the checkpoint is read as such a model.
 inline constexpr const char* own_encoder_setting = "encoder_prefix";
 
-// What the settings name, by the checkpoint's names without what all of them begin with. Modules are without their last
-// dot; empty: there is none.
+// The parts that the settings name. A name is that of the checkpoint without wrapper_prefix(), or empty if the model
+// does not have the part.
 struct OwnModel {
-  std::string encoder;               // with its dot
-  std::string embedding, positions;  // tensors
-  std::string norm, head_norm, head_dense, head;
+  std::string encoder;                            // The prefix of the encoder's names, with its last dot.
+  std::string embedding, positions;               // Names of tensors.
+  std::string norm, head_norm, head_dense, head;  // Names of modules, without a dot at the end.
   const Settings& settings;
 };
 
-// Nothing where the settings name no encoder. Throws Error that names the setting, and says which tensors there are,
-// where it names one that isn't there. `settings` must outlive the result.
+// Returns the parts that the settings name, or nothing if they do not name an encoder. Throws Error if a setting names
+// a part that is not in the checkpoint; the error says which tensors there are. `settings` must outlive the result.
 std::optional<OwnModel> own_model_of(const Settings& settings, const Checkpoint& checkpoint);
 
-// Names for a TensorTable: a dialect finds the encoder below `encoder`, the embedding and the positions as `embedding`
-// and `positions`; the functions below find the rest.
+// Returns the function that gives a TensorTable its canonical names. With these names, the encoder's tensors are below
+// `encoder`, and the embedding and the positions are called `embedding` and `positions`, as the dialect expects. The
+// functions below know the canonical names of all other tensors.
 std::function<std::string(std::string)> own_names(const OwnModel& own, const char* encoder, const char* embedding,
                                                   const char* positions);
 
-// The dialect of the tensors below the encoder's prefix, of all that `find` knows; the checkpoint stays as it is.
-// Throws Error where there is none.
+// Returns the dialect that `find` returns for the tensors below the encoder's prefix. Throws Error if that is null. The
+// checkpoint's tensors stay as they are.
 const Dialect& recognise_own(Checkpoint& checkpoint, const Settings& settings,
                              const std::function<const Dialect*(const Checkpoint&)>& find, Report& report);
 
-// Rows of the positions that the settings name, with axes of one row left out; nothing where they name none.
+// Returns the table of positions that the settings name, or nothing if they do not name one. If the tensor has three
+// axes, one of size 1 is removed.
 std::optional<Tensor> own_positions(TensorTable& tensors, const OwnModel& own, const char* positions);
-// The embedding of tokens and its learned positions. encoder.d_model and encoder.max_tokens must be set.
+// Adds the embedding of tokens and, if `positions` is not empty, of learned positions. encoder.d_model and
+// encoder.max_tokens must be set.
 void add_own_embedding(Conversion& conversion, TensorTable& tensors, const OwnModel& own, const char* embedding,
                        const std::optional<Tensor>& positions);
-// The norm behind the encoder, the pooling and the head, or without one a sentence embedding.
+// Adds the norm after the encoder, and the head with its pooling. If the settings name a pooling but no head, it adds a
+// sentence embedding instead of a head.
 void add_own_head(Conversion& conversion, TensorTable& tensors, const OwnModel& own);
-// Throws Error that names a tensor whose place in the model nothing says.
+// Throws Error that names the first tensor that neither the dialect nor a setting has used. Tensors of integers, such
+// as counters, are left out of the model and listed in the report.
 void account_for_own(TensorTable& tensors, const char* model, Report& report);
 
-// Throws Error that shows the settings to give, with the names of the tensors in the file, where beside an encoder
-// below `prefix` there is what looks like an embedding of tokens. `others`: what the encoder needs beside it, as JSON.
+// Throws Error if the checkpoint has an encoder below `prefix`, and beside it a tensor that looks like an embedding of
+// tokens. The error shows the settings to give, with names of tensors in the file. `others` are the settings that the
+// package's encoder needs too, as members of a JSON object.
 void ask_for_own_model(const Checkpoint& checkpoint, std::string_view prefix, const char* package, const char* others);
 
 }  // namespace linformer::convert

@@ -12,11 +12,12 @@ namespace linformer::convert {
 
 namespace {
 
-constexpr uint32_t pad = 1;  // PyText's transformer is never given another
+constexpr uint32_t pad = 1;  // PyText's transformer always has this pad token.
 constexpr const char* root = "transformer.";
 constexpr const char* compressing = "transformer.layers.*.attention.compress_k.weight";
 
-// Models hold the transformer as encoder.encoder.transformer, encoder modules as encoder.transformer.
+// Returns the name with the prefix "transformer." instead of the longer prefixes that it has in a whole model
+// (encoder.encoder.transformer.) and in an encoder module (encoder.transformer.).
 std::string canonical_pytext_name(std::string name) {
   for (const char* outer : {"encoder.encoder.transformer.", "encoder.transformer."}) {
     if (name.starts_with(outer)) return root + name.substr(std::string(outer).size());
@@ -98,7 +99,7 @@ void PytextConverter::read_sizes() {
   scale_ = score_scale();
 }
 
-// PyText scales by 1/8 whatever the heads' width is, as its encoder never says otherwise.
+// Returns the scale of scores. PyText's encoder never sets it, so that it is the default, 1/8, for heads of any width.
 float PytextConverter::score_scale() {
   constexpr double usual = 0.125;
   const std::optional<Setting<Value>> said = settings_.value("scaling");
@@ -141,7 +142,8 @@ void PytextConverter::add_layer(uint32_t index) {
   attention.key_projections = attention.value_projections = {projection};
   layer.attention_norm = norm(role + "attention_norm", prefix + "attention_layer_norm");
   layer.ffn_norm = norm(role + "ffn_norm", prefix + "final_layer_norm");
-  // Parts 1 and 2 are the activation and dropout; further Linears would be a deeper network.
+  // Parts 1 and 2 are the activation and dropout. A deeper network has further Linears, which are refused as unknown
+  // tensors.
   const std::string mlp = prefix + "residual_mlp.mlp.";
   const Size ffn{dimension(tensors_.need(mlp + "0.weight"), 0), "ffn width"};
   layer.ffn_in = linear(role + "ffn_in", mlp + "0", ffn, d_model());
@@ -160,7 +162,8 @@ uint32_t PytextConverter::add_projection(const std::string& prefix, const std::s
   return projections_.add(role, weight);
 }
 
-// Models for quantised export add the bias of compress_k, others leave it out; their tensors are the same.
+// Returns whether the attention adds the bias of compress_k. Only models for quantised export add it, but all models
+// have the tensor.
 bool PytextConverter::adds_bias(const Tensor& bias) {
   constexpr const char* name = "linformer_quantize";
   if (const std::optional<Setting<bool>> said = settings_.flag(name)) return said->value;
@@ -170,7 +173,7 @@ bool PytextConverter::adds_bias(const Tensor& bias) {
                   config_option(R"({"linformer_quantize": false})") + " for the usual model");
 }
 
-// RegressionOutputLayer is PyText's only one for one output.
+// Returns how PyText interprets the outputs. RegressionOutputLayer is its only output layer for a single output.
 KindRule PytextConverter::kind_of(uint64_t outputs) const {
   if (outputs != 1) return usual_kind(outputs);
   const std::optional<Setting<bool>> squash = settings_.flag("squash_to_unit_range");
@@ -180,13 +183,14 @@ KindRule PytextConverter::kind_of(uint64_t outputs) const {
   return {HeadKind::regression, Activation::none, "one output: PyText reads it as it is, unless squash_to_unit_range"};
 }
 
-// encoder.projection and decoder.mlp: at most one hidden Linear between the pooled row and the classes.
+// Reads the head, which is encoder.projection and decoder.mlp. There may be one hidden Linear between the pooled row
+// and the classes.
 void PytextConverter::add_head() {
   const std::string mlp = "decoder.mlp.", projection = "encoder.projection";
   if (!tensors_.any(mlp + "**")) return;
   const std::optional<Setting<std::string>> pooling = settings_.text("pooling");
   if (!pooling) {
-    missing_setting("what the decoder reads of the rows (the first one's, or each)",
+    missing_setting("what the decoder reads (the first row, or each row)",
                     config_option(R"({"pooling": "cls_token"})") + " or " + config_option(R"({"pooling": "no_pool"})"));
   }
   if (pooling->value != "cls_token" && pooling->value != "no_pool") {

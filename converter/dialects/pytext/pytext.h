@@ -1,4 +1,4 @@
-// PyText (Meta): its RoBERTa encoder with MultiheadLinearAttention, a port of fairseq's.
+// PyText (Meta): its RoBERTa encoder with MultiheadLinearAttention, a port of fairseq's Linformer attention.
 // Source: facebookresearch/pytext at commit 08754b48.
 #pragma once
 

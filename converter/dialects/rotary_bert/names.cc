@@ -10,16 +10,16 @@ namespace {
 
 using Change = std::pair<std::string_view, std::string_view>;
 
-// What models with a head put before the encoder's names: transformers' ports, and the code on the hub.
+// The prefixes that the encoder's names have in models with a head, in transformers' ports and in the models' own code.
 constexpr std::string_view prefixes[] = {"nomic_bert.", "gte.", "new.", "bert."};
 
-// At the beginning of a name.
+// The parts that are replaced at the beginning of a name.
 constexpr Change beginnings[] = {{"encoder.layers.", "layers."},
                                  {"encoder.layer.", "layers."},
                                  {"emb_ln.", "embeddings.LayerNorm."},
                                  {"lm_head.norm.", "lm_head.layer_norm."}};
 
-// Inside a layer.
+// The parts that are replaced in the names of a layer's tensors.
 constexpr Change parts[] = {{".attn.Wqkv.", ".self_attn.qkv_proj."},
                             {".attn.out_proj.", ".self_attn.o_proj."},
                             {".attention.qkv_proj.", ".self_attn.qkv_proj."},

@@ -1,4 +1,4 @@
-// The names of NomicBERT's and GTE's tensors and settings: transformers' names stand for all of them.
+// The names of NomicBERT's and GTE's tensors. Those of transformers' ports are the canonical names.
 #pragma once
 
 #include <span>
@@ -8,10 +8,10 @@
 
 namespace linformer::convert::rotary_bert {
 
-// In the names of transformers' ports, without the encoder's prefix.
+// Returns the name that the tensor has in transformers' ports, without the encoder's prefix.
 std::string canonical_name(std::string name);
 
-// Tensors that are no part of what is computed, each with the reason.
+// Returns patterns for the tensors that the model's answers do not depend on, each with the reason.
 std::span<const NamePattern> unused_names();
 
 }  // namespace linformer::convert::rotary_bert

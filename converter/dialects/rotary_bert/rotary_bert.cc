@@ -19,7 +19,7 @@ using namespace rotary_bert;
 constexpr const char *word_embeddings = "embeddings.word_embeddings.weight", *layers = "layers.",
                      *pooler = "pooler.dense";
 
-// What differs between the two models beside their names.
+// The names and properties in which the two models still differ when their tensors have canonical names.
 struct Model {
   const char *name, *masked_lm, *masked_lm_norm, *masked_lm_bias;
   Activation activation;
@@ -37,7 +37,7 @@ constexpr Model nomic = {"NomicBERT",
 constexpr Model gte = {"GTE", "lm_head", "lm_head.layer_norm", "lm_head.decoder.bias", Activation::gelu, 160000,
                        8192,  1};
 
-// One conversion on its way: the tables that its steps share.
+// The state of one conversion, which its steps share.
 class RotaryBertConverter {
  public:
   explicit RotaryBertConverter(Conversion& conversion)
@@ -177,7 +177,8 @@ void RotaryBertConverter::add_attention(const std::string& prefix, const std::st
   attention->output = linear(role + "output", prefix + "o_proj", d_model(), d_model());
 }
 
-// The gate's rows come first in the model file, since their activation is applied to the first half. Returns the width.
+// Reads a gated feed-forward network and returns its width. In the model file the gate's rows come first, because the
+// runtime activates the first half.
 uint64_t RotaryBertConverter::add_network(const std::string& prefix, const std::string& role, LayerDescription* layer) {
   std::vector<Tensor> weights, biases;
   if (const Tensor* packed = tensors_.use(prefix + "up_gate_proj.weight")) {
@@ -267,9 +268,9 @@ DialectFacts RotaryBert::facts() const {
   return {"NomicBERT and GTE: rotary positions and gated networks; sentence-transformers",
           "https://github.com/huggingface/transformers",
           {{R"({"num_attention_heads": 12})", "always (n_head in NomicBERT's own code); config.json has it"},
-           {R"({"model_type": "nomic_bert"})", "always; or gte, new; config.json has it"},
+           {R"({"model_type": "nomic_bert"})", "always; or gte, or new; config.json has it"},
            {R"({"architectures": ["NewForTokenClassification"]})", "models with both a pooler and a classifier"},
-           {R"({"sentence_pooling": "mean"})", "sentence embeddings, where there is no modules.json; or cls, max"}}};
+           {R"({"sentence_pooling": "mean"})", "sentence embeddings, if there is no modules.json; or cls, max"}}};
 }
 
 Recognition RotaryBert::recognise(const Checkpoint& checkpoint) const {

@@ -1,9 +1,9 @@
 // NomicBERT (nomic-embed-text) and GTE (gte-multilingual, gte-large-en-v1.5, arctic-embed-m-v2): BERT's layers with
-// rotary positions and gated networks, in the names of their own code and in those of transformers' ports, with the
-// heads that transformers has for them, and sentence-transformers' pooling. Source: huggingface/transformers,
-// src/transformers/models/{nomic_bert,gte} and its conversion_mapping.py (v5); for scaled rotary positions
-// huggingface/text-embeddings-inference, backends/candle/src/layers/rotary (published semantics of the code on the hub,
-// which this project has not run).
+// rotary positions and gated feed-forward networks, the heads that transformers has for them, and
+// sentence-transformers' pooling. Names of tensors may be those of the models' own code or of transformers' ports.
+// Source: huggingface/transformers, src/transformers/models/{nomic_bert,gte} and its conversion_mapping.py (v5). Scaled
+// rotary positions: huggingface/text-embeddings-inference, backends/candle/src/layers/rotary, which reproduces the
+// models' own code; this project has not run that code.
 #pragma once
 
 #include "converter/dialects/dialect.h"

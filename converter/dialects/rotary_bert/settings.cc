@@ -97,7 +97,7 @@ RotaryRule rotary_rule(const Settings& settings, uint32_t head_dim, float usual,
     if (kind.text() != "ntk" || !scaling->value.find("mixed_b").is(ValueKind::null)) {
       fail("the setting rope_scaling (", scaling->source, ") is not of the type ntk, which alone is supported");
     }
-    // The code on the hub multiplies the base with the factor, and divides each frequency by factor^(2 / head_dim).
+    // The models' own code multiplies the base by the factor, and divides each frequency by factor^(2 / head_dim).
     const float by = number_of(factor, "rope_scaling.factor", scaling->source, largest_base);
     rule.base *= by;
     rule.scale = static_cast<float>(std::pow(static_cast<double>(by), -2. / head_dim));
@@ -142,7 +142,7 @@ uint32_t longest_text(const Settings& settings, int64_t usual, Report& report) {
   int64_t most = positions ? positions->value : usual;
   std::string source = positions ? std::string(name) + ", " + positions->source
                                  : std::string("transformers' default: no settings say otherwise");
-  // Beyond these the model's own code changes the frequencies with the text's length.
+  // For texts longer than max_trained_positions, the model's own code changes the frequencies with the text's length.
   const std::optional<Setting<Value>> dynamic = settings.value("rotary_scaling_factor");
   const std::optional<Setting<int64_t>> trained = settings.integer("max_trained_positions");
   if (dynamic && trained && trained->value < most) {

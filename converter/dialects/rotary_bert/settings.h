@@ -1,4 +1,5 @@
-// What config.json of a NomicBERT or GTE says, in transformers' names or in those of the models' own code.
+// Reads the settings in config.json of a NomicBERT or GTE, which have transformers' names or those of the models' own
+// code.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +12,25 @@ namespace linformer::convert::rotary_bert {
 
 // All functions throw Error that names the setting.
 
-// The name that the settings use: `name`, or where that is absent `own`, of the models' own code.
+// Returns the name under which the settings have a value: transformers' name `name`, or the name `own` of the models'
+// own code if only that is present.
 const char* name_in(const Settings& settings, const char* name, const char* own);
 
-// Throws where a setting asks for what isn't computed here: norms before each half, experts, partly rotated heads, ...
+// Throws Error if a setting asks for a computation that is not supported, such as norms before each half, experts or
+// partly rotated heads.
 void refuse_unsupported(const Settings& settings);
 
-// How positions turn queries and keys.
+// The base of the rotary positions, and the factor by which positions are multiplied.
 struct RotaryRule {
   float base = 0, scale = 1;
 };
-// `usual`: the base where nothing says one.
+// Returns the rule that the settings give. `usual` is the base if no setting gives one.
 RotaryRule rotary_rule(const Settings& settings, uint32_t head_dim, float usual, Report& report);
 
-// What the gate passes through.
+// Returns the activation of the gate, or `usual` if no setting gives one.
 Activation gate_activation(const Settings& settings, Activation usual, Report& report);
 
-// N.
+// Returns N. If no setting gives it, it is `usual`.
 uint32_t longest_text(const Settings& settings, int64_t usual, Report& report);
 
 }  // namespace linformer::convert::rotary_bert

@@ -15,13 +15,14 @@ namespace {
 
 constexpr const char *module_rows = "embedding.weight", *model2vec_rows = "embeddings", *model2vec_mapping = "mapping",
                      *model2vec_weights = "weights", *model2vec_name = "model2vec";
-// Of models that read all of a text: more than any has, while a session's memory stays small.
+// The N of models that read the whole text: more tokens than any text has, but few enough that a session's memory stays
+// small.
 constexpr int64_t any_length = int64_t{1} << 20;
 constexpr int64_t model2vec_length = 512;
 
 std::string same(std::string name) { return name; }
 
-// The setting `name`, which is a number of tokens.
+// Returns the setting `name`, which is a number of tokens. Throws Error if it is out of range.
 std::optional<Setting<int64_t>> length_setting(const Settings& settings, const char* name) {
   std::optional<Setting<int64_t>> said = settings.integer(name);
   if (said && (said->value < 1 || said->value > int64_t{max_dimension})) {
@@ -31,7 +32,8 @@ std::optional<Setting<int64_t>> length_setting(const Settings& settings, const c
   return said;
 }
 
-// Tokens of a text that are read: what the user says, or the settings of these names, the first that is there.
+// Sets N to the first setting in `names` that is present, or to `usual` if none is. `source` says for the report where
+// `usual` comes from.
 void set_longest(const Settings& settings, std::initializer_list<const char*> names, int64_t usual, const char* source,
                  Conversion& conversion) {
   int64_t longest = usual;
@@ -55,7 +57,8 @@ void set_sizes(Conversion& conversion) {
   conversion.report.add_fact("encoder", "none: rows of the token embedding", "names of the tensors");
 }
 
-// How rows become a vector is no setting of these models, but their modules may say what comes behind.
+// Adds the sentence embedding: as the settings of sentence-transformers say or, if there are none, the mean of the
+// rows.
 void add_vector(Conversion& conversion, TensorTable& tensors, const Settings& settings) {
   SentenceEmbedding& embedding = conversion.description.embedding;
   const std::optional<Setting<bool>> normalize = settings.flag("normalize");
@@ -70,10 +73,12 @@ void add_vector(Conversion& conversion, TensorTable& tensors, const Settings& se
                              normalize ? "normalize, " + normalize->source : "there is no setting normalize");
 }
 
-// The mapping's rows: which of the embeddings' each token has.
+// Returns the elements of the tensor `mapping`: for each token, the index of its row in the table of embeddings, which
+// has `rows` rows.
 std::vector<int64_t> read_mapping(const Conversion& conversion, const Tensor& mapping, uint64_t rows) {
   if (mapping.shape.size() != 1) {
-    fail("the tensor ", quote(mapping.name), " is ", shape_text(mapping), " where one row for each token is due");
+    fail("the tensor ", quote(mapping.name), " is ", shape_text(mapping),
+         ", but one number for each token is expected");
   }
   conversion.checkpoint.budget().charge_memory(mapping.elements * (sizeof(float) + sizeof(int64_t)));
   std::vector<float> numbers(mapping.elements);
@@ -95,7 +100,8 @@ bool has(const Checkpoint& checkpoint, std::string_view wanted) {
                      [&](const Tensor& tensor) { return tensor.name.substr(prefix) == wanted; });
 }
 
-// What else is there belongs to other models, or to the modules behind.
+// Returns whether the checkpoint has no other tensors than the known ones and those of sentence-transformers' modules.
+// If it has others, it belongs to another kind of model.
 bool alone(const Checkpoint& checkpoint, std::initializer_list<std::string_view> known) {
   const size_t prefix = wrapper_prefix(checkpoint);
   return std::all_of(checkpoint.tensors.begin(), checkpoint.tensors.end(), [&](const Tensor& tensor) {
@@ -104,14 +110,15 @@ bool alone(const Checkpoint& checkpoint, std::initializer_list<std::string_view>
   });
 }
 
-// The characters of a token as its tokenizer names it: byte-level BPE has one for each byte.
+// Returns the number of characters in the name that the tokenizer's files give a token. In byte-level BPE, the name has
+// a character for each byte.
 int64_t characters(std::string_view token, TokenizerKind kind) {
   if (kind == TokenizerKind::byte_bpe) return static_cast<int64_t>(token.size());
   return std::count_if(token.begin(), token.end(),
                        [](char byte) { return (static_cast<unsigned char>(byte) & 0xC0) != 0x80; });
 }
 
-// As int(numpy.median()) of all tokens, those that were added included.
+// Returns the median number of characters of all tokens, added ones included, rounded as int(numpy.median()) rounds it.
 uint32_t median_length(const TokenizerDescription& t) {
   const size_t tokens = t.token_offsets.size() - 1;
   std::vector<int64_t> lengths;
@@ -137,7 +144,7 @@ DialectFacts StaticEmbedding::facts() const {
   return {"static embeddings of sentence-transformers (StaticEmbedding)",
           "https://github.com/UKPLab/sentence-transformers",
           {{R"({"sentence_prompts": {"query": "query: "}})",
-            "where config_sentence_transformers.json is missing: what is put before texts, by name"}}};
+            "if config_sentence_transformers.json is missing: the prompts that are put before texts, by name"}}};
 }
 
 Recognition StaticEmbedding::recognise(const Checkpoint& checkpoint) const {
@@ -160,10 +167,11 @@ void StaticEmbedding::convert(Conversion& conversion) const {
 }
 
 DialectFacts Model2Vec::facts() const {
-  return {"static embeddings of model2vec: potion and what one distils oneself",
-          "https://github.com/MinishLab/model2vec",
-          {{R"({"normalize": true})", "where config.json is missing: vectors are divided by their length"},
-           {R"({"max_length": 512})", "tokens of a text that are read, where config.json says no other number"}}};
+  return {
+      "static embeddings of model2vec: potion, and models that users distilled themselves",
+      "https://github.com/MinishLab/model2vec",
+      {{R"({"normalize": true})", "if config.json is missing and vectors are to be divided by their length"},
+       {R"({"max_length": 512})", "the number of tokens of a text that are read, if config.json does not have it"}}};
 }
 
 Recognition Model2Vec::recognise(const Checkpoint& checkpoint) const {
@@ -212,7 +220,7 @@ void finish_static_embedding(ModelDescription* description, Report* report) {
   tokenizer.pair_types.clear();
   report->notes.push_back("Nothing is put around texts: static embeddings have no use for special tokens.");
   if (description->dialect != model2vec_name) return;
-  // Pads don't count in the mean.
+  // Unknown tokens become pads, which the mean leaves out.
   description->encoder.pad_id = tokenizer.unk;
   tokenizer.pad = -1;
   description->embedding.characters_per_token = median_length(tokenizer);

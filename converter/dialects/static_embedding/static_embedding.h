@@ -1,5 +1,6 @@
-// Static embeddings: a row for each token, and of a text the mean of its tokens' rows. As the module StaticEmbedding of
-// sentence-transformers, and as model2vec, which leaves unknown tokens out and cuts texts by their characters, too.
+// Static embeddings. Such a model has a table with a row for each token, and embeds a text as the mean of its tokens'
+// rows. The dialects are the module StaticEmbedding of sentence-transformers, and model2vec, which also leaves out
+// unknown tokens and limits the characters of a text.
 // Source: UKPLab/sentence-transformers, StaticEmbedding (v3.2 to v6); MinishLab/model2vec, StaticModel (v0.1 to v0.10).
 #pragma once
 
@@ -26,11 +27,11 @@ class Model2Vec : public Dialect {
   void convert(Conversion& conversion) const override;
 };
 
-// The setting that says how many tokens of a text tokenizer.json keeps.
+// The setting with the number of tokens to which tokenizer.json cuts a text.
 inline constexpr const char* tokenizer_length_setting = "tokenizer_max_length";
 
-// What a static embedding's tokenizer does not do, or does besides, once the description has it: nothing is put around
-// texts, and model2vec drops unknown tokens. Other models stay as they are.
+// Adjusts the tokenizer in the description of a static embedding: no special tokens are put around texts, and those of
+// model2vec drop unknown tokens. Does nothing for other models.
 void finish_static_embedding(ModelDescription* description, Report* report);
 
 }  // namespace linformer::convert

@@ -11,7 +11,8 @@ namespace linformer::convert::tatp22 {
 
 namespace {
 
-// Arguments of LinformerLM and Linformer that say that settings are those of such a model.
+// The arguments of LinformerLM and Linformer. If the settings have any of them, the others have the constructor's
+// defaults.
 constexpr std::array names = {"num_tokens",
                               "input_size",
                               "channels",
@@ -67,7 +68,7 @@ bool flag_of(const Settings& settings, const std::string& name, Report& report) 
   return said->value;
 }
 
-// LinformerEncDec has one for both halves: it is told once.
+// Returns the activation. LinformerEncDec has one for both halves, so only the encoder reports it.
 Activation activation_of(const Settings& settings, Part part, Report& report) {
   constexpr const char* name = "activation";
   const std::optional<Setting<std::string>> said = settings.text(name);
@@ -98,7 +99,7 @@ Arguments arguments_of(const Settings& settings, Part part, Report& report) {
     arguments.causal = flag_of(settings, "causal", report);
     arguments.decoder_mode = flag_of(settings, "decoder_mode", report);
   } else {
-    // LinformerEncDec leaves no choice.
+    // In LinformerEncDec these arguments are fixed.
     arguments.causal = arguments.decoder_mode = part == Part::decoder;
   }
   return arguments;

@@ -1,4 +1,4 @@
-// What linformer-pytorch's tensors do not show: arguments of the model's constructor, from the settings.
+// Reads arguments of the model's constructor, which linformer-pytorch's tensors do not show, from the settings.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace linformer::convert::tatp22 {
 
-// Which of the three classes made a stack of layers, or which half of LinformerEncDec it is.
+// Says whether a stack of layers is a whole model (Linformer or LinformerLM) or which half of a LinformerEncDec it is.
 enum class Part : uint8_t { model = 0, encoder, decoder };
 
-// "enc_" or "dec_" where the argument is that of one half of LinformerEncDec.
+// Returns the setting's name for an argument: its own name, after "enc_" or "dec_" for a half of a LinformerEncDec.
 std::string setting_name(Part part, const std::string& name);
 
 struct Arguments {
@@ -19,11 +19,12 @@ struct Arguments {
   bool full_attention = false, causal = false, decoder_mode = false;
 };
 
-// Where some arguments of the constructor are given, the others have its defaults, which the report tells. Throws when
-// none is.
+// Returns the arguments. If the settings have some arguments of the constructor, the others have its defaults, which
+// are added to the report. Throws Error if the settings have none.
 Arguments arguments_of(const Settings& settings, Part part, Report& report);
 
-// Of models whose tensors don't tell the length of a text. `why` says what kind those are.
+// Returns the setting input_size, for a model whose tensors do not show the length of a text. `why` says in the error
+// why they do not.
 uint32_t input_size_of(const Settings& settings, Part part, const char* why);
 
 }  // namespace linformer::convert::tatp22

@@ -90,8 +90,8 @@ void Stack::check_projections_saved() const {
        config_option("{\"" + name + "\": true}"), ".)");
 }
 
-// safetensors keeps one name of tensors that are shared, the first in alphabetical order. What is left then tells how
-// they were shared.
+// Finds out how projections are shared. safetensors keeps only the first name, in alphabetical order, of a shared
+// tensor, so the names in the file tell which projections were shared.
 void Stack::read_sharing() {
   if (!conversion_.checkpoint.format.starts_with("safetensors")) return;
   size_t in_all = 0, keys = 0, values = 0, heads = 0;
@@ -200,7 +200,7 @@ void Stack::add_attention(uint32_t module) {
   const bool cross = arguments_.decoder_mode && index % 2 == 1;
   attention.key_source = cross ? KeySource::encoder_states : KeySource::own;
   attention.causal = arguments_.causal && (cross || !arguments_.decoder_mode);
-  // LinformerEncDec gives its masks to the encoder alone.
+  // LinformerEncDec passes its masks only to the encoder.
   attention.row_mask = part_ == Part::decoder ? RowMask::none : RowMask::zeroed;
   attention.output_activation = pre_norm_ ? arguments_.activation : Activation::none;
   layer.activation = pre_norm_ ? Activation::gelu : arguments_.activation;
@@ -247,7 +247,7 @@ void Stack::add_heads(uint32_t module, AttentionDescription* attention) {
   attention->value_projections = for_heads(std::move(attention->value_projections));
 }
 
-// to_q.H, to_k.H and to_v.H have no bias.
+// Adds one Linear for the heads H of to_q.H, to_k.H or to_v.H, which have no biases.
 Linear Stack::heads_linear(uint32_t module, const char* name, const AttentionDescription& attention, Size in) {
   std::vector<Tensor> parts;
   for (uint32_t head = 0; head < attention.heads; ++head) {
@@ -325,7 +325,7 @@ void Stack::add_feed_forward(uint32_t module) {
                              {pre_norm_ ? in : width_, "width of the layer"});
 }
 
-// The residual's way from one width to another; there is none where the widths are equal.
+// Reads the Linear that changes the residual's width from `in` to `out`. If the widths are equal, it may be absent.
 Linear Stack::resample(uint32_t module, const std::string& role, uint32_t in, uint32_t out) {
   const std::string name = modules_ + std::to_string(module) + ".resample";
   if (in == out && !tensors_.any(name + ".*")) return {};
@@ -333,7 +333,8 @@ Linear Stack::resample(uint32_t module, const std::string& role, uint32_t in, ui
                      {in, "width of the layer's input"});
 }
 
-// linformer-pytorch's mask has dim_k columns for every layer, and fails where a layer has another number.
+// Throws Error for a causal model that linformer-pytorch can't run. Its causal mask has dim_k columns for every layer,
+// so a layer with another number of compressed rows fails.
 void Stack::check_causal() const {
   if (!arguments_.causal || arguments_.full_attention) return;
   const std::optional<Setting<int64_t>> said = settings_.integer(setting_name(part_, "dim_k"));

@@ -19,15 +19,16 @@ inline constexpr const char *token_embedding = "to_token_emb.weight", *own_posit
 
 class Stack {
  public:
-  // The references must outlive the stack.
-  // `own`: of a model of one's own, whose names are own_names() with the constants below; otherwise null.
+  // All arguments must outlive the stack. `own` is null, or names the parts of a model that somebody wrote around the
+  // encoder; the names in `tensors` are then those of own_names() with the constants above.
   Stack(Conversion& conversion, TensorTable& tensors, const Settings& settings, Part part, EncoderDescription* encoder,
         const OwnModel* own = nullptr);
 
   void read();
-  // After read(): the vocabulary's output, where the stack has one.
+  // Returns the Linear that computes logits over the vocabulary, or nothing if the stack has none. It is called after
+  // read().
   std::optional<Linear> logits();
-  // Patterns of the tensors that the stack has and does not use.
+  // Returns patterns for the tensors that the stack has but does not use.
   std::vector<std::string> unused() const;
 
  private:
@@ -61,19 +62,19 @@ class Stack {
   EncoderDescription& encoder_;
   const OwnModel* own_;
   const std::string prefix_;
-  std::string modules_;      // what the names of its layers begin with
-  bool has_tokens_ = false;  // an LM: otherwise the model takes vectors
-  bool projects_ = false;    // to a width of its own and back
-  bool pre_norm_ = false;    // the layout before 2020-09-14
-  std::vector<uint32_t> attentions_;
-  // Which projections a file holds that keeps one name of shared tensors.
+  std::string modules_;               // What the names of the stack's modules begin with.
+  bool has_tokens_ = false;           // If false, the stack takes vectors.
+  bool projects_ = false;             // If true, Linears change the embedding's width to that of the layers and back.
+  bool pre_norm_ = false;             // If true, the layout is that before 2020-09-14, with norms before each half.
+  std::vector<uint32_t> attentions_;  // The indices of the modules that are attentions.
+  // The projections in the file: all, or for shared projections those whose names safetensors keeps.
   enum class Kept : uint8_t { all = 0, first_head, first_key, one } kept_ = Kept::all;
-  std::string only_projection_;  // Kept::one
+  std::string only_projection_;  // The projection's name, if kept_ is Kept::one.
   Arguments arguments_;
   ProjectionTable projections_;
-  // Those that are no matrices: heads and layers that are compressed alike share one entry.
+  // The indices of projections that are not linear, by kind, weight and bias. Equal projections share one entry.
   std::map<std::tuple<ProjectionKind, TensorIndex, TensorIndex>, uint32_t> other_projections_;
-  uint32_t width_ = 0;  // between the layers read so far
+  uint32_t width_ = 0;  // The width of the rows after the layers that were read so far.
 };
 
 }  // namespace linformer::convert::tatp22

@@ -10,7 +10,7 @@ namespace {
 
 using namespace tatp22;
 
-// Padder keeps the model that it wraps in `net`.
+// Returns the name without the prefix "net.", below which a Padder keeps the model that it wraps.
 std::string canonical_name(std::string name) { return name.starts_with("net.") ? name.substr(4) : name; }
 
 void read_logits(Stack& stack, ModelDescription* model, Report& report) {
@@ -56,7 +56,7 @@ Recognition Tatp22::recognise(const Checkpoint& checkpoint) const {
     found = found || matches(name, "seq.*.fn.to_q.*.weight") || matches(name, "seq.*.fn.fn.to_q.*.weight");
   }
   if (!found) return {0, "seq.*.fn.to_q.*.weight (not there)"};
-  // One half alone: a model that somebody called so, with others beside it or without.
+  // If there is only one half, this is not a LinformerEncDec, but a model in an attribute of this name.
   if (halves[0] != halves[1])
     return {0, "seq.*.fn.to_q.*.weight (there, in one of encoder and decoder only)"};
   return {100, "the tensors seq.*.fn.to_q.*.weight"};

@@ -23,7 +23,7 @@ constexpr std::array letters = {"q", "k", "v"};
 
 std::string same(std::string name) { return name; }
 
-// Weights and biases of query, key and value, wherever they are.
+// Finds the weights and biases of query, key and value, which may be packed in one tensor, separate, or shared.
 class InputProjections {
  public:
   InputProjections(TensorTable& tensors, Report& report) : tensors_(tensors), report_(report) {
@@ -65,7 +65,8 @@ class InputProjections {
     return rows / 3;
   }
 
-  // Models that share a tensor between query, key and value may keep only one of its names.
+  // Returns the tensor of a part or, if that is absent, the only one that any part has: a file may keep only one name
+  // of a tensor that query, key and value share. Returns null if no part has one.
   const Tensor* own_or_shared(size_t part, std::initializer_list<const char*> suffixes) {
     for (const char* suffix : suffixes) {
       const std::string name = std::string(inputs) + letters[part] + suffix;
@@ -91,10 +92,10 @@ class InputProjections {
   TensorTable& tensors_;
   Report& report_;
   const Tensor *packed_weight_ = nullptr, *packed_bias_ = nullptr;
-  uint64_t width_ = 0;  // of the queries
+  uint64_t width_ = 0;  // The width of the queries.
 };
 
-// The base of the rotary positions; 0 where there are none.
+// Returns the base of the rotary positions, or 0 if the model has none.
 float rotary_base_of(Conversion& conversion, TensorTable& tensors, const Settings& settings, uint32_t head_dim) {
   const std::optional<Setting<bool>> said = settings.flag("use_rotary_embeddings");
   const Tensor* kept = tensors.find(frequencies);
@@ -117,7 +118,7 @@ float rotary_base_of(Conversion& conversion, TensorTable& tensors, const Setting
     report.add_fact("rotary positions", base_text(usual_rotary_base), "use_rotary_embeddings, " + said->source);
     return usual_rotary_base;
   }
-  // No part of the model names it: it is in the file for the way back.
+  // No part of the description refers to this tensor. The model file keeps it for the export.
   conversion.weights.floats("layers[0].attention.rotary_base", tensors.need(frequencies),
                             {{head_dim / 2, "half of a head's channels"}});
   const float base = rotary_base(*kept, conversion.weights.read(*kept), head_dim);

@@ -1,5 +1,5 @@
-// The converter: from a trained checkpoint to a model file, and back. It prints nothing, handles no signal and knows no
-// program.
+// The converter turns a trained checkpoint into a model file, and a model file back into a checkpoint. It prints
+// nothing, handles no signals and depends on no program.
 //
 //   linformer::convert::ConvertOptions options;
 //   options.checkpoint = "checkpoint_best.pt";
@@ -7,9 +7,9 @@
 //   options.tokenizer = "vocabulary/";
 //   const linformer::convert::Report report = linformer::convert::convert_checkpoint(options);
 //
-// Unlike the runtime, the converter throws: Error, with one sentence for the person, or std::bad_alloc. It may be
-// called from any thread, and from several at once for different outputs. Everything in a checkpoint is validated
-// before it is used, and nothing in it is ever executed.
+// Unlike the runtime, the converter throws exceptions: Error, whose message is one sentence for the user, or
+// std::bad_alloc. It may be called from any thread, and from several threads at once if their outputs differ.
+// Everything in a checkpoint is validated before it is used, and nothing in it is ever executed.
 #pragma once
 
 #include <atomic>
@@ -31,31 +31,31 @@
 
 namespace linformer::convert {
 
-// What is wrong with an input, a setting or the output. what() is one sentence that names the thing and the next step.
-// It calls the fields of ConvertOptions as Control::option_name says. Names from files are escaped in it.
+// An error in an input, a setting or the output. what() is one sentence that names the thing and the next step.
+// Control::option_name sets how the sentence calls the fields of ConvertOptions. Names from files are escaped in it.
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& sentence, Code code = Code::invalid_argument)
       : std::runtime_error(sentence), code_(code) {}
-  // invalid_argument: an input or a setting can't be converted; unsupported: no model file can hold what it says, such
-  // as a weight beyond the range of its type; io_error: the output can't be written; cancelled: the caller's flag said
-  // so.
+  // Returns invalid_argument if an input or a setting can't be converted; unsupported if no model file can hold what
+  // the checkpoint says, such as a weight beyond the range of its type; io_error if the output can't be written; and
+  // cancelled if the caller set Control::cancel.
   Code code() const { return code_; }
 
  private:
   Code code_;
 };
 
-// Called with the phase ("reading", "writing") and the share of it that is done, 0 to 1, in the thread that converts.
-// Whatever it throws ends the conversion as an error does.
+// A function that is called with the phase, "reading" or "writing", and the share of it that is done, 0 to 1. It is
+// called on the thread that converts. An exception that it throws ends the conversion as an error does.
 using Progress = std::function<void(const char* phase, double done)>;
 
-// Called with the bytes and the path of each file that is mapped, in the thread that maps it. What it returns is
-// destroyed before the file is unmapped. If another process truncates a mapped file, reading it raises SIGBUS: a
-// program that handles that learns here which pages belong to which file.
+// A function that is called with the bytes and the path of each file that is mapped, on the thread that maps it. The
+// object that it returns is destroyed before the file is unmapped. It serves programs that handle SIGBUS, which is
+// raised if another process truncates a mapped file: it tells them which pages belong to which file.
 using GuardMapping = std::function<std::shared_ptr<void>(std::span<const std::byte> bytes, const std::string& path)>;
 
-// Fields of ConvertOptions and ExportOptions that a sentence may name.
+// The options that errors and reports may name. All but the last are fields of ConvertOptions or ExportOptions.
 enum class Option : uint8_t {
   output,
   tokenizer,
@@ -66,67 +66,76 @@ enum class Option : uint8_t {
   weight_type,
   keep,
   replace_any,
-  supported_dialects,  // no field: how the caller's users see that list
+  supported_dialects,  // The way in which the caller's users see the list of supported_dialects().
 };
 
-// Returns how the caller's users know an option, with the value that they may give it where `value` isn't empty: for a
-// program "--config" and "--config '{...}'". Called in the thread that converts.
+// A function that returns the name by which the caller's users know an option, such as "--config" for a program. If
+// `value` isn't empty, the result shows the option with that value, such as "--config '{...}'". It is called on the
+// thread that converts.
 using OptionName = std::function<std::string(Option option, const std::string& value)>;
 
-// How a conversion runs, whichever way it goes.
+// The settings of a run, for conversions in both directions.
 struct Control {
-  Access access = Access::map;                // whether checkpoints and models are mapped or read
-  GuardMapping guard_mapping;                 // may be empty
-  Progress progress;                          // may be empty
-  OptionName option_name;                     // what errors and the report call options; empty: by their fields
-  const std::atomic<bool>* cancel = nullptr;  // true: the conversion ends with Code::cancelled after the tensor at hand
-  // Bytes of memory that reading a checkpoint's file may take, beside the file itself and its tensors' values; 0: no
-  // limit but the one that every file has, in proportion to its bytes (converter/README.md). A file that asks for more
-  // is an Error. Vocabularies and settings have the latter limit alone.
+  Access access = Access::map;  // Whether checkpoints and models are mapped or read into memory.
+  GuardMapping guard_mapping;   // May be empty.
+  Progress progress;            // May be empty.
+  OptionName option_name;       // If empty, errors and reports call options by the names of their fields.
+  // May be null. If the caller sets the flag, the conversion ends with Code::cancelled after the current tensor.
+  const std::atomic<bool>* cancel = nullptr;
+  // The memory, in bytes, that reading a checkpoint's file may take beside the file itself and the values of its
+  // tensors. A file that needs more is refused with an Error. Every file also has a limit in proportion to its size
+  // (converter/README.md); 0 means that only that limit holds. max_memory does not apply to vocabularies and settings.
   uint64_t max_memory = 0;
 };
 
-// Weights that are of another type than the others: those whose names in the checkpoint fit the pattern (*, ? and
-// [...], as a shell's).
+// Weights that get a type of their own: those whose names in the checkpoint fit a pattern with *, ? and [...] as in a
+// shell.
 struct KeptWeights {
   ElementType type;
   std::string pattern;
 };
 
 struct ConvertOptions {
-  std::string checkpoint;               // a file, the index of several, or a folder with a checkpoint of a usual name
-  std::string output;                   // the .lnfr file; "-" is standard output
-  std::string tokenizer;                // a file or folder; empty: that of the checkpoint's folder, if it was a folder
-  std::vector<std::string> labels;      // "a,b" or a file, also after "HEAD="; empty: labels.txt beside the tokenizer
-  std::vector<std::string> head_kinds;  // "KIND" or "HEAD=KIND": single_label, multi_label, score or regression
-  // A JSON file with settings, or the JSON itself, which begins with a brace; empty: config.json of the checkpoint's
-  // folder.
+  // A checkpoint file, the index file of a checkpoint in several files, or a folder with a checkpoint of a usual name.
+  std::string checkpoint;
+  std::string output;  // The path of the .lnfr file; "-" is standard output.
+  // A file or folder. If empty, the tokenizer of the checkpoint's folder is taken, if the checkpoint belongs to one.
+  std::string tokenizer;
+  // Each is "a,b" or the path of a file with one label on each line, and may begin with "HEAD=". If empty, labels.txt
+  // is taken from the folder of the tokenizer or of the checkpoint, if there is one.
+  std::vector<std::string> labels;
+  std::vector<std::string> head_kinds;  // "KIND" or "HEAD=KIND": single_label, multi_label, score or regression.
+  // The path of a JSON file with settings, or the JSON itself, which begins with a brace. Settings that it does not
+  // give are read from config.json of the checkpoint's folder, if there is one.
   std::string config;
-  std::string dialect;  // the only one to try; empty: the one that fits
-  // Of Linear weights, embedding tables and projections, which are bf16 where the others are int8. All else stays f32.
+  std::string dialect;  // If not empty, only this dialect is tried.
+  // The type of Linear weights, embedding tables and projections. If it is int8, the projections are bf16. All other
+  // tensors stay f32.
   ElementType weight_type = ElementType::f32;
-  std::vector<KeptWeights> keep;  // the first that fits a weight's name says its type
-  bool replace_any = false;       // replace an existing output that is no model file
+  std::vector<KeptWeights> keep;  // The first element whose pattern fits a weight's name sets the type of the weight.
+  bool replace_any = false;       // Whether an existing output that is not a model file may be replaced.
   Control control;
 };
 
-// What the user's settings say and no step of the conversion asked for.
+// A setting that the user gave and that no step of the conversion read.
 struct UnusedSetting {
   std::string name, source;
-  std::string did_you_mean;  // a name like it that was asked for and not given; empty: there is none
+  // A similar name that the conversion looked for and did not find, or "" if there is none.
+  std::string did_you_mean;
 };
 
-// What a conversion did. Names of tensors and settings are as the files have them: escaped() makes them printable.
+// A report of what a conversion did. Names of tensors and settings are those of the files, without escapes; escaped()
+// makes them printable.
 struct Report {
   struct Fact {
     std::string name, value;
-    std::string source;  // where the value was read or what it was inferred from
+    std::string source;  // Where the value was read, or what it was inferred from.
   };
   struct Mapping {
-    std::string role;    // what the model file calls it, such as layers[0].attention.query.weight
-    std::string tensor;  // the checkpoint's name
-    std::string shape;   // "[32, 32] f16"
-    std::string note;    // "same values as ...", or empty
+    std::string role;    // The tensor's place in the model file, such as layers[0].attention.query.weight.
+    std::string tensor;  // The tensor's name in the checkpoint.
+    std::string shape;   // Such as "[32, 32] f16".
+    std::string note;    // "same values as ...", or empty.
   };
   struct Omission {
     std::string tensor, reason;
@@ -136,52 +145,52 @@ struct Report {
   std::vector<Fact> facts;
   std::vector<Mapping> mapped;
   std::vector<Omission> left_out;
-  std::vector<std::string> notes;  // assumptions and other things worth knowing
-  // Assumptions with which the model may answer otherwise than the user expects. They are worth showing even where the
-  // report is not.
+  std::vector<std::string> notes;  // Assumptions and other remarks.
+  // Assumptions that may make the model answer differently from what the user expects. A program should show them even
+  // if it does not show the report.
   std::vector<std::string> cautions;
   std::vector<UnusedSetting> unused_settings;
   std::string output;
   uint64_t output_bytes = 0;
-  std::string weight_type;  // ConvertOptions::weight_type by its name
+  std::string weight_type;  // The name of ConvertOptions::weight_type, such as "bf16".
 
-  // What types narrower than f32 cost and save.
+  // The rounding error of a weight that is stored in low precision.
   struct Rounded {
     std::string tensor, type;
     double error = 0;  // |original - stored| / |original|
   };
   std::vector<Rounded> rounded;
-  double rounding_error = 0;  // of all of them, as one vector
-  uint64_t bytes_in_f32 = 0;  // of the output, were all its weights f32
+  double rounding_error = 0;  // The error of all rounded weights together, as one vector.
+  uint64_t bytes_in_f32 = 0;  // The size that the output would have if all its weights were f32.
 
   void add_fact(std::string name, std::string value, std::string source) {
     facts.push_back({std::move(name), std::move(value), std::move(source)});
   }
 };
 
-// Converts a checkpoint. The output appears under its name complete or not at all: after an Error it is as it was
-// before. Equal inputs and options give equal bytes. Weights are read in pieces, so that memory does not grow with
-// them.
+// Converts a checkpoint. The output file appears under its name only when it is complete: after an Error, a file that
+// existed before is unchanged. Equal inputs and options give equal bytes. Weights are read in pieces, so that the
+// memory needed does not grow with their size.
 Report convert_checkpoint(const ConvertOptions& options);
 
-// The tokenizer of a file or folder as ConvertOptions::tokenizer takes them, without a model: its ids are the files'
-// own. The tokenizer owns all that was read. Throws Error if the files can't be read, or if a model file could not hold
-// what they describe.
+// Reads a tokenizer without a model from a file or folder of the kinds that ConvertOptions::tokenizer accepts. Its
+// token ids are those of the files. The tokenizer owns all data that was read. Throws Error if the files can't be read,
+// or if a model file could not hold what they describe.
 Tokenizer read_tokenizer(const std::string& path);
 
 struct ExportOptions {
-  std::string model;         // a .lnfr file
-  std::string output;        // the safetensors file; "-" is standard output
-  bool replace_any = false;  // replace an existing output that is no safetensors file
-  Control control;           // max_memory does not count here: it is one tensor at a time
+  std::string model;         // The path of a .lnfr file.
+  std::string output;        // The path of the safetensors file; "-" is standard output.
+  bool replace_any = false;  // Whether an existing output that is not a safetensors file may be replaced.
+  Control control;           // max_memory is ignored: one tensor at a time is held in memory.
 };
 
 struct ExportReport {
   struct Row {
     std::string tensor;
-    std::string shape;  // "[32, 32] f16"
-    std::string from;   // the tensors of the model file
-    std::string note;   // what the file lacks, or empty
+    std::string shape;  // Such as "[32, 32] f16".
+    std::string from;   // The tensors of the model file that hold the values.
+    std::string note;   // Says which values the model file lacks, or empty.
   };
 
   std::string model, dialect;
@@ -192,30 +201,32 @@ struct ExportReport {
   uint64_t output_bytes = 0;
 };
 
-// The way back: from a model file to a checkpoint in safetensors, with the names and values that it was made from. The
-// output appears complete or not at all.
+// Turns a model file back into a safetensors checkpoint, with the names and values of the checkpoint that it was made
+// from. The output file appears under its name only when it is complete.
 ExportReport export_checkpoint(const ExportOptions& options);
 
-// A setting that tensors do not show.
+// A setting that can't be inferred from the tensors, so that the user must give it.
 struct NeededSetting {
-  const char* example;  // JSON for ConvertOptions::config
-  const char* when;     // "always", or the models that need it
+  const char* example;  // JSON for ConvertOptions::config.
+  const char* when;     // "always", or which models need the setting.
 };
 
-// A public implementation whose checkpoints can be converted. Texts live as long as the process.
+// A public implementation whose checkpoints can be converted. The texts of type const char* are static.
 struct DialectInfo {
-  const char* name;     // for ConvertOptions::dialect
-  const char* summary;  // one line
-  const char* source;   // the repository
-  std::string tensors;  // the names that its checkpoints are recognised by
+  const char* name;     // The value for ConvertOptions::dialect.
+  const char* summary;  // One line.
+  const char* source;   // The repository of the implementation.
+  std::string tensors;  // The names of tensors by which its checkpoints are recognised.
   std::vector<NeededSetting> needs;
 };
 
-// All of them, in the order in which they are tried.
+// Returns all supported dialects, in the order in which they are tried.
 std::vector<DialectInfo> supported_dialects();
 
-// A name from a file, fit for a terminal: control and non-ASCII bytes as \xNN, long names cut; quote() in quotes.
+// Returns a name from a file in a form that is safe on a terminal: control bytes and non-ASCII bytes become \xNN, and
+// names of more than 160 bytes are cut.
 std::string escaped(std::string_view name);
+// Returns escaped(name) in double quotes.
 std::string quote(std::string_view name);
 
 }  // namespace linformer::convert

@@ -1,4 +1,5 @@
-// How far a mistyped name is from a known one: for names of settings here, and of options in the programs.
+// Computes how much a mistyped name differs from a known one. The converter uses it for names of settings, and the
+// programs for names of options.
 #pragma once
 
 #include <algorithm>
@@ -9,11 +10,12 @@
 
 namespace linformer::convert {
 
-inline constexpr size_t longest_name = 64;  // bytes; names of settings and options have fewer
+inline constexpr size_t longest_name = 64;  // In bytes. All known settings and options have shorter names.
 inline constexpr size_t most_changes = 2;
 
-// Characters to insert, remove, replace or swap with their neighbour; most_changes + 1 stands for any more. Both at
-// most `longest_name` long. Only places that so few changes can lead to are looked at: time is linear in the names.
+// Returns how many characters must be inserted, removed, replaced or swapped with their neighbour to turn `a` into `b`,
+// or most_changes + 1 if more than most_changes are needed. Each name must have at most `longest_name` bytes. Only the
+// diagonal band of the table that most_changes changes can reach is computed, so the time is linear in the length.
 inline size_t changes_between(std::string_view a, std::string_view b) {
   constexpr size_t more = most_changes + 1;
   if (std::max(a.size(), b.size()) - std::min(a.size(), b.size()) > most_changes) return more;

@@ -1,21 +1,21 @@
-// The model families that the converter reads, for programs that tell their users.
+// The model families that the converter reads, for programs that list them.
 #pragma once
 
 #include <span>
 
 namespace linformer::convert {
 
-// All texts are static.
+// A family of models. All texts are static.
 struct ModelFamily {
-  const char* name;         // "ModernBERT"
-  const char* models;       // well-known ones
-  const char* dialect;      // DialectInfo::name
-  const char* model_types;  // what config.json says, between commas; empty where there is no such file
-  const char* heads;        // beside the rows themselves
-  const char* tested;       // what answers were compared with
+  const char* name;         // Such as "ModernBERT".
+  const char* models;       // Well-known models of the family.
+  const char* dialect;      // The DialectInfo::name that converts them.
+  const char* model_types;  // The values of model_type in config.json, separated by commas; empty if there is no file.
+  const char* heads;        // The heads that are converted.
+  const char* tested;       // The reference that answers were compared with.
 };
 
-// In the order in which they are shown. Thread-safe.
+// Returns the families in the order in which programs show them. Thread-safe.
 std::span<const ModelFamily> supported_models();
 
 }  // namespace linformer::convert

@@ -1,5 +1,6 @@
-// torch.save before PyTorch 1.6: five pickles in a row (magic number, protocol version, facts about the system, the
-// object, the storage keys), then for each key an int64 element count and the raw elements.
+// Reads files of torch.save before PyTorch 1.6. Such a file consists of five pickles (the magic number, the version of
+// the protocol, facts about the system, the object, the keys of the storages). For each key, the number of elements
+// (int64) and the raw elements follow.
 #include "base/checked.h"
 #include "converter/readers/bytes.h"
 #include "converter/readers/error.h"
@@ -9,7 +10,7 @@ namespace linformer::convert {
 
 namespace {
 
-constexpr std::string_view magic_number("\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", 10);  // little-endian
+constexpr std::string_view magic_number("\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", 10);  // In little-endian order.
 constexpr int64_t legacy_protocol = 1001;
 
 Value next_pickle(TorchObjects& objects, std::span<const std::byte>* rest) {
@@ -31,7 +32,7 @@ void read_torch_legacy(std::span<const std::byte> bytes, Checkpoint& checkpoint)
   }
   const std::optional<int64_t> protocol = next_pickle(objects, &rest).integer();
   if (protocol != legacy_protocol)
-    fail("the checkpoint's protocol is not ", legacy_protocol, ", the only one there was");
+    fail("the checkpoint's protocol is not ", legacy_protocol, ", the only one of this format");
   const Value system = next_pickle(objects, &rest);
   if (system.find("little_endian").boolean() != true) fail("the checkpoint was not written by a little-endian machine");
   const Value root = next_pickle(objects, &rest);
@@ -48,7 +49,7 @@ void read_torch_legacy(std::span<const std::byte> bytes, Checkpoint& checkpoint)
     rest = rest.subspan(8);
     uint64_t size = 0;
     if (elements != storage->elements || !checked_mul(elements, data_type_bytes(storage->type), &size)) {
-      fail("storage ", quote(key.text()), " has ", elements, " elements where ", storage->elements, " are due");
+      fail("storage ", quote(key.text()), " has ", elements, " elements, but ", storage->elements, " are expected");
     }
     if (size > rest.size()) fail("the file ends within storage ", quote(key.text()), ": it is truncated");
     storage->bytes = rest.first(size);

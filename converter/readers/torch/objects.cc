@@ -53,7 +53,8 @@ bool has_tensors(Value dict) {
   return false;
 }
 
-// The dict of tensors in what was saved: below the usual names of training loops, or the whole.
+// Searches a pickled object for the dict of tensors. The dict is stored under one of the names that training loops use,
+// or it is the object itself.
 class StateDictSearch {
  public:
   explicit StateDictSearch(Budget& budget) : budget_(budget) {}
@@ -78,8 +79,8 @@ class StateDictSearch {
 
  private:
   Budget& budget_;
-  // How deep each dict was when it was searched: one that holds itself, or is there by several names, is not searched
-  // again.
+  // The depth at which each dict was searched. A dict that contains itself, or that has several names, is not searched
+  // again unless it is less deep there.
   std::unordered_map<const Node*, int> searched_;
 };
 
@@ -115,7 +116,7 @@ TorchObjects::StorageRecord* TorchObjects::find_storage(std::string_view key) {
   return found == by_key_.end() ? nullptr : &storages_[found->second];
 }
 
-// ('storage', class, key, location, elements[, view])
+// The persistent id of a storage is a tuple: ('storage', class, key, location, elements[, view]).
 Value TorchObjects::persistent(Value id) {
   const std::vector<Value>& parts = id.items();
   if (!id.is(ValueKind::tuple) || parts.size() < 5 || parts.size() > 6 || parts[0].text() != "storage") {
@@ -140,7 +141,7 @@ Value TorchObjects::persistent(Value id) {
   }
   StorageView view{static_cast<uint32_t>(known - storages_.data()), 0, elements};
   if (parts.size() == 6 && !parts[5].is(ValueKind::null)) {
-    const std::vector<Value>& metadata = parts[5].items();  // (key, first element, elements)
+    const std::vector<Value>& metadata = parts[5].items();  // A tuple: (key, first element, elements).
     if (metadata.size() != 3) fail("storage ", quote(key), " has a damaged view");
     view.first = size_of(metadata[1], "a storage view's offset");
     view.elements = size_of(metadata[2], "a storage view's size");
@@ -162,7 +163,7 @@ Value TorchObjects::construct(std::string_view name, Value arguments) {
       fail("a parameter is rebuilt from something that is no tensor");
     return given[0];
   }
-  if (name == "torch._tensor._rebuild_from_type_v2") {  // (function, class, its arguments, state)
+  if (name == "torch._tensor._rebuild_from_type_v2") {  // The arguments are (function, class, its arguments, state).
     if (given.size() != 4 || !given[0].is(ValueKind::global) || !given[2].is(ValueKind::tuple)) {
       fail("a tensor of a subclass is rebuilt from the wrong arguments");
     }
@@ -172,7 +173,7 @@ Value TorchObjects::construct(std::string_view name, Value arguments) {
   return Value();
 }
 
-// (storage, offset, size, stride, ...)
+// The arguments are (storage, offset, size, stride, ...).
 Value TorchObjects::rebuild_tensor(Value arguments, size_t fewest, size_t most) {
   const std::vector<Value>& given = arguments.items();
   if (given.size() < fewest || given.size() > most || !given[0].is(ValueKind::storage)) {
@@ -181,7 +182,7 @@ Value TorchObjects::rebuild_tensor(Value arguments, size_t fewest, size_t most) 
   const RebuiltTensor tensor{static_cast<uint32_t>(given[0].node()->integer), size_of(given[1], "a tensor's offset"),
                              given[2], given[3]};
   if (sizes_of(tensor.shape, "a tensor's shape").size() != sizes_of(tensor.strides, "a tensor's strides").size()) {
-    fail("a tensor has as many strides as dimensions, but here it has not");
+    fail("a tensor has a number of strides that differs from its number of dimensions");
   }
   checkpoint_.budget().charge_memory(sizeof tensor);
   const Value value = checkpoint_.values().make(ValueKind::tensor);
@@ -225,13 +226,14 @@ Tensor TorchObjects::tensor_of(const RebuiltTensor& rebuilt, std::string_view na
   tensor.name = name;
   tensor.shape = sizes_of(rebuilt.shape, "a tensor's shape");
   tensor.strides = sizes_of(rebuilt.strides, "a tensor's strides");
-  // Where they are lists, items may have been added since.
-  if (tensor.shape.size() != tensor.strides.size()) fail("tensor ", quote(name), " has another number of strides");
+  // Shape and strides may be lists to which the pickle has added items after rebuild_tensor() compared their lengths.
+  if (tensor.shape.size() != tensor.strides.size())
+    fail("tensor ", quote(name), " has a number of strides that differs from its number of dimensions");
   const StorageView& view = views_.at(rebuilt.view);
   tensor.storage = view.storage;
   tensor.offset = rebuilt.offset;
   if (view.elements == storages_[view.storage].elements) return tensor;
-  // Within a view only its own part may be reached: the check against the whole storage comes on top.
+  // The tensor must stay inside its view. add_tensor() checks in addition that it stays inside the whole storage.
   uint64_t last = tensor.offset;
   for (size_t d = 0; d < tensor.shape.size(); ++d) {
     uint64_t step = 0;

@@ -1,4 +1,5 @@
-// What torch.save's pickles mean: storages by persistent id, tensors by _rebuild_tensor_v2 and its relatives.
+// Interprets the pickles of torch.save, in which persistent ids stand for storages and calls of _rebuild_tensor_v2 and
+// similar functions for tensors.
 #pragma once
 
 #include <string>
@@ -9,7 +10,8 @@
 
 namespace linformer::convert {
 
-// Collects what one checkpoint's pickle describes. Storages get their bytes from the reader of the container.
+// Collects the storages and tensors of one checkpoint's pickle. The reader of the container (zip.cc or legacy.cc) sets
+// the bytes of the storages.
 class TorchObjects {
  public:
   explicit TorchObjects(Checkpoint& checkpoint) : checkpoint_(checkpoint) {}
@@ -18,25 +20,26 @@ class TorchObjects {
     std::string key;
     DataType type;
     uint64_t elements;
-    std::span<const std::byte> bytes;  // set by the reader
+    std::span<const std::byte> bytes;  // Set by the reader of the container.
     std::optional<uint32_t> crc32;
   };
 
-  // Runs the pickle at the start of `pickle` and returns its value; `consumed` gets its length.
+  // Runs the pickle at the start of `pickle` and returns its value. Sets `consumed` to the length of the pickle.
   Value run(std::span<const std::byte> pickle, uint64_t* consumed);
   std::vector<StorageRecord>& storages() { return storages_; }
   StorageRecord* find_storage(std::string_view key);
 
-  // Finds the state dict in `root` and adds its tensors to the checkpoint. Call once the storages have their bytes.
+  // Finds the state dict in `root` and adds its tensors to the checkpoint. Must be called after the bytes of all
+  // storages were set.
   void finish(Value root);
 
  private:
-  // Part of a storage: the files before PyTorch 0.4 name views of storages.
+  // A part of a storage. Files from before PyTorch 0.4 contain views of storages.
   struct StorageView {
     uint32_t storage;
     uint64_t first, elements;
   };
-  // What a tensor was rebuilt from: few of them are in the state dict, and only those become a Tensor.
+  // The arguments from which a tensor is rebuilt. A Tensor is made only for those in the state dict, which may be few.
   struct RebuiltTensor {
     uint32_t view;
     uint64_t offset;

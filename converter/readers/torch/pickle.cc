@@ -13,11 +13,11 @@ namespace linformer::convert {
 namespace {
 
 constexpr size_t max_memo = size_t{1} << 20, max_stack = max_memo;
-constexpr uint64_t max_string = uint64_t{64} << 20;  // bytes; an inline array at most
-constexpr uint64_t max_long = 1024;                  // bytes of an integer
-constexpr uint64_t max_global_line = 512;            // bytes of a module's or class's name
-constexpr size_t max_globals = 4096;                 // distinct names; whole pickled models have some hundreds
-constexpr size_t max_opaque_globals = 256;           // distinct names kept for the report
+constexpr uint64_t max_string = uint64_t{64} << 20;  // In bytes, for texts and inline arrays.
+constexpr uint64_t max_long = 1024;                  // In bytes, for integers.
+constexpr uint64_t max_global_line = 512;            // In bytes, for the name of a module or class.
+constexpr size_t max_globals = 4096;                 // Different names. Whole pickled models have some hundreds.
+constexpr size_t max_opaque_globals = 256;           // Different names that are kept for the report.
 constexpr uint64_t newest_protocol = 5;
 
 }  // namespace
@@ -73,7 +73,7 @@ bool PickleMachine::push_plain(uint8_t opcode) {
       push_long(take_number<uint32_t>());
       return true;
     case op_binfloat: {
-      uint64_t bits = 0;  // big-endian, alone among the opcodes
+      uint64_t bits = 0;  // Only this opcode has a big-endian operand.
       for (const std::byte byte : take(8)) bits = bits << 8 | static_cast<uint64_t>(byte);
       push(store_.make(ValueKind::real));
       top().node()->real = std::bit_cast<double>(bits);
@@ -123,7 +123,7 @@ bool PickleMachine::use_memo(uint8_t opcode) {
       return true;
     case op_frame:
       take_number<uint64_t>();
-      return true;  // a hint for buffering
+      return true;  // The length of a frame is only a hint for buffering.
     case op_binget:
       recall(take_number<uint8_t>());
       return true;
@@ -201,7 +201,7 @@ bool PickleMachine::build(uint8_t opcode) {
     }
     case op_newobj_ex:
       pop();
-      [[fallthrough]];  // keyword arguments: no class of ours takes any
+      [[fallthrough]];  // The keyword arguments are ignored, because no known class takes any.
     case op_newobj:
     case op_reduce: {
       const Value arguments = pop(), callable = pop();
@@ -317,7 +317,7 @@ void PickleMachine::push_sequence(ValueKind kind, std::vector<Value> items) {
 }
 
 void PickleMachine::append(Value container, const std::vector<Value>& items, bool pairs) {
-  // An object may be a subclass of a list or dict.
+  // An object of an unknown class may be a subclass of list or dict.
   if (!container.is(pairs ? ValueKind::dict : ValueKind::list) && !container.is(ValueKind::object)) {
     fail("items are added to a ", container.kind_name());
   }
@@ -331,7 +331,7 @@ void PickleMachine::push_global(std::string_view module, std::string_view name) 
   name_.assign(module).append(".").append(name);
   const auto known = globals_.find(name_);
   if (known != globals_.end()) return push(known->second);
-  // Module and name may be long texts that were written once: every pair of them would be kept.
+  // A hostile pickle could combine a few long texts to many pairs of module and name, and each pair would be kept.
   if (globals_.size() >= max_globals) {
     fail("the pickle names more than ", max_globals,
          " classes and functions: save the model's state_dict, not the model itself");
@@ -383,15 +383,17 @@ Value PickleMachine::construct_known(std::string_view name, Value arguments) {
   return sequence;
 }
 
-// A container that is copied again and again would grow out of all proportion to the pickle.
+// Charges for the copy of a container. Without the charge, a hostile pickle that copies a container again and again
+// would take memory out of proportion to its length.
 void PickleMachine::charge_copy(Value source) {
-  constexpr uint64_t most = 2;  // a pair becomes a key and a value
+  constexpr uint64_t most = 2;  // An item may be a pair, which becomes a key and a value.
   store_.budget().charge_memory(most * sizeof(Value) * source.items().size());
   store_.budget().charge_steps(source.items().size());
 }
 
 void PickleMachine::set_state(Value target, Value state) {
-  // A dict's state is its attributes (OrderedDict._metadata), a tensor's those of a subclass: neither is a weight.
+  // The state of a dict is its attributes, such as OrderedDict._metadata, and the state of a tensor is the attributes
+  // of a subclass. They hold no weights, so they are ignored.
   if (target.is(ValueKind::dict) || target.is(ValueKind::list) || target.is(ValueKind::tensor)) return;
   if (!target.is(ValueKind::object)) fail("state is set on a ", target.kind_name());
   target.node()->state = state;

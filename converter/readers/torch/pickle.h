@@ -1,9 +1,9 @@
-// A pickle machine that only makes data.
+// A pickle machine that builds plain data and runs no code.
 //
-// It knows a fixed list of opcodes and a fixed list of literal global names, each mapped to a constructor of ours.
-// Any other global becomes a value of kind `global`, what is "called" on it an `object` that records the name.
-// Nothing is imported, looked up or called, so a hostile pickle can at worst describe strange data.
-// Source: CPython's pickletools, the opcodes of protocols 2 to 5 that torch.save and its users write.
+// It knows a fixed list of opcodes and a fixed list of global names, for which it has constructors of its own. Any
+// other global name becomes a value of kind `global`, and a call of it becomes an `object` that records the name.
+// Nothing is imported, looked up or called, so a hostile pickle can at worst describe strange data. The opcodes are
+// those of protocols 2 to 5 that torch.save and its users write, as CPython's pickletools describes them.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +19,10 @@
 namespace linformer::convert {
 
 struct PickleHooks {
-  // What a persistent id stands for; throws Error when it means nothing.
+  // Returns the value that a persistent id stands for. Throws Error if the id is not valid.
   std::function<Value(Value id)> persistent;
-  // Makes the value of NAME(ARGUMENTS) for further names; an empty value where the name is unknown.
+  // Returns the value of a call name(arguments), for names that the machine does not know. Returns an empty value if
+  // the hook does not know the name.
   std::function<Value(std::string_view name, Value arguments)> construct;
 };
 
@@ -30,11 +31,11 @@ class PickleMachine {
   // Texts and bytes of the result refer to `pickle`, which must outlive `store`. The bytes that the machine has read
   // are admitted to the store's budget.
   PickleMachine(ValueStore& store, std::span<const std::byte> pickle, PickleHooks hooks);
-  // Runs to STOP and returns the value. Errors name the opcode and its offset.
+  // Runs the pickle to the opcode STOP and returns its value. Throws Error, which names the opcode and its offset.
   Value run();
-  // Bytes up to and including STOP, after run().
+  // Returns the length of the pickle in bytes, STOP included. Valid after run().
   uint64_t consumed() const { return position_; }
-  // Global names met that no constructor is known for, in order of appearance.
+  // Returns the global names that were called and for which there is no constructor, in the order of appearance.
   const std::vector<std::string>& opaque_globals() const { return opaque_globals_; }
 
  private:
@@ -72,10 +73,10 @@ class PickleMachine {
   std::vector<Value> stack_;
   std::vector<size_t> marks_;
   std::vector<Value> memo_;
-  ViewMap<Value> globals_;  // one value for each name
-  std::string name_;        // of the global at hand
+  ViewMap<Value> globals_;  // Maps the name of each global to its value.
+  std::string name_;        // The name of the current global, kept to reuse its memory.
   std::vector<std::string> opaque_globals_;
-  std::unordered_set<const Node*> called_;  // globals that no constructor is known for
+  std::unordered_set<const Node*> called_;  // The globals whose names are in opaque_globals_.
 };
 
 }  // namespace linformer::convert

@@ -1,5 +1,5 @@
-// The opcodes of pickle protocols 2 to 5 that the machine knows; every other is an error.
-// Source: CPython's Lib/pickletools.py.
+// The opcodes of pickle protocols 2 to 5 that the machine knows, from CPython's Lib/pickletools.py. Every other opcode
+// is an error.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// torch.save since PyTorch 1.6: a zip archive with TOP/data.pkl and TOP/data/KEY for each storage.
+// Reads files of torch.save since PyTorch 1.6: zip archives that contain TOP/data.pkl, and TOP/data/KEY for each
+// storage.
 #include <string_view>
 
 #include "base/checked.h"
@@ -11,7 +12,7 @@ namespace linformer::convert {
 
 namespace {
 
-constexpr uint64_t max_pickle = uint64_t{256} << 20;  // bytes; real ones have some kilobytes for each layer
+constexpr uint64_t max_pickle = uint64_t{256} << 20;  // In bytes. Real pickles have some kilobytes for each layer.
 
 std::string_view as_text(const ZipEntry& entry) {
   return {reinterpret_cast<const char*>(entry.bytes.data()), entry.bytes.size()};
@@ -24,7 +25,7 @@ void check_crc(const ZipEntry& entry) {
   }
 }
 
-// What torch.jit.save writes: a program, with its code compressed beside the tensors.
+// Throws Error for an archive of torch.jit.save. Such an archive is a program, with compressed code beside the tensors.
 [[noreturn]] void refuse_torch_script(const std::string& path) {
   fail("this is a TorchScript archive, which is a program: save the state_dict and convert that, with python3 -c ",
        "'import torch; torch.save(torch.jit.load(", quote(path),
@@ -74,7 +75,7 @@ void read_torch_zip(std::span<const std::byte> bytes, Checkpoint& checkpoint) {
     uint64_t needed = 0;
     if (!checked_mul(storage.elements, data_type_bytes(storage.type), &needed) || entry->bytes.size() != needed) {
       fail("storage ", quote(storage.key), " has ", entry->bytes.size(), " bytes where ", storage.elements,
-           " elements of ", data_type_name(storage.type), " are due");
+           " elements of ", data_type_name(storage.type), " are expected");
     }
     storage.bytes = entry->bytes;
     storage.crc32 = entry->crc32;

@@ -26,10 +26,11 @@ struct Directory {
   uint64_t entries, offset, bytes;
 };
 
-// A value of the classic record must be the zip64 one, or the mark that says "see there".
+// Throws Error unless the value of the classic record equals that of the zip64 record, or is the mark that refers to
+// the zip64 record.
 void agree(uint64_t classic, uint64_t mark, uint64_t wide, const char* what) {
   if (classic != wide && classic != mark) {
-    fail("the zip's end record says ", classic, " for the ", what, ", its zip64 record ", wide);
+    fail("the zip archive's end record says ", classic, " for the ", what, ", but its zip64 record says ", wide);
   }
 }
 
@@ -56,7 +57,7 @@ Directory find_directory(Bytes archive) {
     if (load<uint32_t>(locator + 4) != 0 || load<uint32_t>(locator + 16) != 1)
       fail("the zip archive spans several volumes");
     if (!range_within(wide_offset, zip64_end_size, locator_offset) || wide_offset + zip64_end_size != locator_offset) {
-      fail("the zip archive's zip64 locator points to byte ", wide_offset, ", where its record is not");
+      fail("the zip archive's zip64 locator points to byte ", wide_offset, ", where there is no zip64 record");
     }
     const std::byte* wide = archive.data() + wide_offset;
     if (load<uint32_t>(wide) != zip64_end_signature || load<uint64_t>(wide + 4) != zip64_end_size - 12) {
@@ -101,10 +102,11 @@ void check_name(std::string_view name) {
 }
 
 struct Extent {
-  uint64_t stored, size, offset;  // bytes, bytes, of the local header
+  // In bytes: the compressed and the uncompressed size of the data, and the offset of the local header.
+  uint64_t stored, size, offset;
 };
 
-// Replaces the fields that say "see the zip64 extra field" by what stands there.
+// Replaces each field whose value refers to the zip64 extra field by the value in that field.
 void widen(Bytes extra, Extent* extent, const std::string& shown) {
   const bool wide_size = extent->size == 0xffffffff, wide_stored = extent->stored == 0xffffffff,
              wide_offset = extent->offset == 0xffffffff;
@@ -138,7 +140,8 @@ void check_method(uint16_t flags, uint16_t method, const std::string& shown) {
     fail("the zip entry ", shown, " is compressed: torch.save stores its entries, unpack and store it again");
 }
 
-// Returns where the entry's data begins, having compared its local header with the central one.
+// Compares the local header of an entry with the central one, and returns the offset of the entry's data. Throws Error
+// if the headers differ.
 uint64_t check_local(Bytes archive, const Directory& directory, const std::byte* central, const Extent& extent,
                      std::string_view name, const std::string& shown) {
   if (!range_within(extent.offset, local_size, directory.offset))
@@ -178,7 +181,8 @@ std::vector<ZipEntry> read_zip_directory(Bytes archive, Budget& budget,
                                          const std::function<void(std::string_view name)>& on_compressed) {
   const Directory directory = find_directory(archive);
   std::vector<ZipEntry> entries;
-  std::vector<std::pair<uint64_t, uint64_t>> extents;  // [local header, end of data)
+  // For each entry, the offset of its local header and the offset of the end of its data.
+  std::vector<std::pair<uint64_t, uint64_t>> extents;
   ViewSet names;
   Bytes rest = archive.subspan(directory.offset, directory.bytes);
   for (uint64_t i = 0; i < directory.entries; ++i) {

@@ -1,4 +1,5 @@
-// Queries against compressed keys and values: paper section 4, equation 7.
+// Attention of queries Q to compressed keys and values: section 4 and equation 7 of the Linformer paper. Z are the rows
+// that keys and values are computed from, W is the weight of keys or values, and E the projection that compresses them.
 #include "cpu/ops/attend.h"
 
 #include <algorithm>
@@ -17,10 +18,11 @@ LeftMatrix probabilities_of(const ops::Attend& op, MutableMatrix scores) {
 
 namespace {
 
-// Declares the four GEMMs of sequences of up to n rows: Q (Z W)^T, that times E^T, probabilities times E, and that
-// times Z W.
+// Declares the four GEMMs of attention for sequences of up to n rows: S = Q (Z W)^T, S E^T, R = probabilities E, and
+// R (Z W).
 Status declare_short(GemmDesc scores, GemmDesc context, int64_t n, GemmIds::Group* ids, const GemmSink& sink) {
-  GemmDesc compress = scores, expand = context;  // n and k are k of E there
+  // In S E^T, N is the k of E. In the product of probabilities and E, K is the k of E.
+  GemmDesc compress = scores, expand = context;
   scores.n = context.k = compress.k = expand.n = n;
   scores.varying_n = context.varying_k = compress.varying_k = expand.varying_n = true;
   context.left = ElementType::f32;
@@ -56,11 +58,13 @@ Status declare_group(const ops::Attend& op, const KeyGroup& group, GemmIds::Grou
   return to.sink.add(context, &ids->context_add);
 }
 
-// Rows of scores at once: few enough that they stay in the L1 cache until the product with V reads them.
+// The number of rows of scores that are computed at once. They stay in the L1 cache until the product with V reads
+// them.
 constexpr int64_t attend_rows = 64;
 
-// Turns rows of scores into probabilities; `row` is the first row's position in its sequence. In bf16 they are left
-// unnormalized: the caller multiplies the context by `inverse_sums`, since its rows are shorter than those of scores.
+// Turns rows of scores into probabilities. `row` is the position of the first row in its sequence. If attention is
+// computed in bf16, the probabilities are not normalised, and the caller multiplies the context by `inverse_sums`
+// instead. This is faster, because a row of the context has fewer columns than a row of scores.
 void softmax(const ops::Attend& op, MutableMatrix scores, int64_t row, float* inverse_sums, const Context& context) {
   const int64_t k = scores.cols;
   for (int64_t r = 0, rows = op.causal ? 1 : scores.rows; r < scores.rows; r += rows) {
@@ -120,9 +124,9 @@ Status attend_compressed(const ops::Attend& op, const QueryBlock& block, const C
   return {};
 }
 
-// Queries against a sequence's own rows, whose scores E^T then makes those of the compressed keys:
-// softmax(Q (Z W)^T E^T) E (Z W). A bias of the compressed keys adds the same to all of a query's scores; that of the
-// values is added to the context, for probabilities add up to 1.
+// Attends to a short sequence by compressing scores instead of keys: softmax(Q (Z W)^T E^T) E (Z W). A bias of the
+// compressed keys is left out, because it adds the same number to all scores of a query and the softmax doesn't change.
+// A bias of the compressed values is added to the context, because the probabilities of a query add up to 1.
 Status attend_short(const ops::Attend& op, const QueryBlock& block, const Context& context, const Item& item) {
   constexpr RightLayout panels = RightLayout::panel16;
   const int64_t d_head = op.d_head, n = context.source_of(item).length(item.sequence);
@@ -174,7 +178,8 @@ Status declare(const ops::Attend& op, const Declaration& to) {
   return {};
 }
 
-// out: Q of a block of packed rows, all heads; replaced by the context, head by head.
+// `out` holds the queries of a block of packed rows, with the columns of all heads. The context of each head replaces
+// the queries of that head. Queries that the caller has masked (Input::query_mask) are set to zero first.
 Status run(const ops::Attend& op, const Context& context, const Item& item) {
   const MutableMatrix all = context.matrix(op.out, item);
   const Source source = context.source_of(item);

@@ -1,5 +1,5 @@
-// Full attention in blocks of keys with an online softmax, so that nothing n x n exists: Vaswani et al. 2017,
-// section 3.2.1; Milakov and Gimelshein 2018 for the softmax. Compressed keys beside a window are further blocks.
+// Full attention (Vaswani et al. 2017, section 3.2.1), computed in blocks of keys with an online softmax (Milakov and
+// Gimelshein 2018), so that no n x n matrix is stored. Compressed keys beside a window are further blocks of keys.
 #include <algorithm>
 #include <limits>
 
@@ -15,19 +15,20 @@ constexpr float masked_score = -1e30f;
 // even if all keys in range are masked: a block of keys that is skipped gives the same result as one that is computed.
 constexpr float out_of_reach = -2e30f;
 
-// What the scores of one block of keys are changed by before the softmax.
+// The masks and the position bias that are applied to the scores of one block of keys before the softmax.
 struct ScoreMask {
-  int64_t row = 0;                 // position of the first query
-  int64_t first = 0;               // of the first key
-  const uint8_t* masks = nullptr;  // of the keys, where masked ones are excluded
+  int64_t row = 0;                 // The position of the first query.
+  int64_t first = 0;               // The position of the first key.
+  const uint8_t* masks = nullptr;  // The masks of the sequence's rows, or null if no key is excluded by its mask.
   bool causal = false;
-  int64_t window = 0;                    // keys further away are excluded; 0: none
-  const float* position_bias = nullptr;  // for key position - query position = 0
-  float inverse_scale = 1;               // of the scores' scale
+  int64_t window = 0;                    // Keys further away than this are excluded. If 0, there is no such limit.
+  const float* position_bias = nullptr;  // The bias for key position - query position = 0, or null.
+  float inverse_scale = 1;               // 1 / the scale of the scores.
 };
 
-// The softmax multiplies scores by the scale, so a bias that is added after scaling is divided by the scale first. It
-// depends on key position - query position alone: all rows read one array, each row from one element earlier on.
+// Adds the position bias to the scores. The softmax multiplies scores by the scale, but the model adds the bias after
+// scaling, so the bias is divided by the scale first. The bias depends on key position - query position alone. So all
+// rows read the same array, and each row begins one element before the row above it.
 void add_position_bias(const Kernels& kernels, const ScoreMask& mask, MutableMatrix scores) {
   float divided[most_full_queries + full_keys];
   const int64_t distances = scores.rows + scores.cols - 1;
@@ -55,8 +56,9 @@ void apply(const Kernels& kernels, const ScoreMask& mask, MutableMatrix scores) 
   }
 }
 
-// Keys that any of the queries of positions [row, row + rows) sees, in multiples of full_panel_rows. A query's bits
-// don't depend on the others: keys that it doesn't see itself are masked, and count as exactly 0.
+// The keys [begin, end) that at least one query of a block sees, extended to multiples of full_panel_rows. The bits of
+// a query's result don't depend on the other queries: keys that it doesn't see itself are masked, and their probability
+// is exactly 0.
 struct Reach {
   int64_t begin, end;
 };
@@ -71,7 +73,7 @@ Reach reach_of(const ops::Attend& op, int64_t row, int64_t rows, int64_t n) {
   return reach;
 }
 
-// Of K^T or V the part that belongs to keys [first, first + count).
+// Returns the part of K^T (if `of_keys`) or V that belongs to the keys [first, first + count).
 RightMatrix part_of_side(const RightMatrix& whole, bool of_keys, int64_t first, int64_t count) {
   if (whole.layout == RightLayout::panel16) {
     return of_keys ? whole.part(0, whole.k, first, count) : whole.part(first, count, 0, whole.n);
@@ -89,20 +91,20 @@ LeftMatrix rows_of(const LeftMatrix& whole, int64_t first, int64_t count) {
   return part;
 }
 
-// One head's queries of a block, and what the online softmax has of them so far.
+// One head's queries of a block, and the state of their online softmax.
 struct HeadQueries {
   const ops::Attend& op;
   const Context& context;
   const GemmIds::Group& gemms;
   int thread;
-  int64_t position;                    // of the first query in its sequence
+  int64_t position;                    // The position of the first query in its sequence.
   LeftMatrix queries;                  // [m, d_head]
-  MutableMatrix sums;                  // [m, d_head]: values, weighted and not yet divided by row_sum
+  MutableMatrix sums;                  // [m, d_head]: the weighted sums of values, not yet divided by row_sum.
   float *row_max, *row_sum, *rescale;  // [m]
 };
 
 // Attends from queries [first, first + rows) to the given keys. `later` is true if these queries have already attended
-// to other keys, so that their online softmax goes on. `mask` is null where every query sees every key.
+// to other keys, so that their online softmax goes on. `mask` is null if every query sees every key.
 Status attend_to(const HeadQueries& of, int64_t first, int64_t rows, const RightMatrix& keys, const RightMatrix& values,
                  const ScoreMask* mask, bool later) {
   const ops::Attend& op = of.op;
@@ -131,7 +133,7 @@ Status attend_to(const HeadQueries& of, int64_t first, int64_t rows, const Right
   return context.provider->run(later ? of.gemms.context_add : of.gemms.context, args, context.scratch(of.thread));
 }
 
-// All queries see the first k compressed keys.
+// Attends from all queries to the first k compressed keys beside the window.
 Status attend_beside(const HeadQueries& of, int64_t group, int64_t k, const Item& item) {
   const ops::Attend& op = of.op;
   const KeyGroup& described = of.context.program.group(op.groups, group);
@@ -148,9 +150,9 @@ Status attend_beside(const HeadQueries& of, int64_t group, int64_t k, const Item
   return {};
 }
 
-// Queries see the sequence's own keys as far as `mask` and the window let them. Blocks of keys begin at the same places
-// for all queries, so that a row's bits depend on nothing else. `later` is true if the queries have already attended to
-// other keys.
+// Attends from all queries to the whole keys of their sequence that `mask` and the window let them see. Blocks of keys
+// begin at the same positions for all queries, so that the bits of a row don't depend on the other rows of the block.
+// `later` is true if the queries have already attended to other keys.
 Status attend_own(const HeadQueries& of, int64_t group, ScoreMask mask, bool later, const Item& item) {
   const ops::Attend& op = of.op;
   const int64_t n = of.context.source_of(item).length(item.sequence), m = of.sums.rows;

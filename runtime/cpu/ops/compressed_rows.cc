@@ -8,7 +8,7 @@ namespace LINFORMER_NAMESPACE::cpu {
 namespace {
 
 double sum_of_squares(const Kernels& kernels, const View& e, const std::byte* row, int64_t from, int64_t to) {
-  constexpr int lanes = 8;  // a fixed order of summation
+  constexpr int lanes = 8;  // The number of partial sums. It fixes the order of summation.
   constexpr int64_t chunk = 32 * lanes;
   double sums[lanes] = {}, sum = 0;
   float wide[chunk];
@@ -38,15 +38,16 @@ void scale_by_length(LengthScale scale, const View& e, int64_t first, int64_t n,
   }
 }
 
-// Adds (E 1) b^T, where 1 is a vector of ones. Layers that add the linear's bias b before E compute
-// E (Z W + 1 b^T) = (E Z) W + (E 1) b^T, and the product before this op made (E Z) W.
+// Adds (E 1) b^T, where 1 is a vector of ones. E is the projection, Z the rows that keys or values are computed from,
+// and W their weight. Layers that add the bias b of the linear layer before E compute E (Z W + 1 b^T) = (E Z) W + (E 1)
+// b^T. The product before this op has computed (E Z) W.
 Status run(const ops::AddRowSums& op, const Context& context, const Item& item) {
   const int64_t n = context.source_of(item).length(item.sequence);
   const MutableMatrix out = context.matrix(op.out, item);
   const float* bias = context.floats(op.bias);
   const std::byte* row = context.tensor(op.e) + item.row * op.e.ld * element_bytes(op.e.type);
   for (int64_t j = 0; j < item.rows; ++j, row += op.e.ld * element_bytes(op.e.type)) {
-    constexpr int lanes = 8;  // a fixed order of summation
+    constexpr int lanes = 8;  // The number of partial sums. It fixes the order of summation.
     constexpr int64_t chunk = 32 * lanes;
     float sums[lanes] = {}, wide[chunk];
     for (int64_t t = 0; t < n; t += chunk) {

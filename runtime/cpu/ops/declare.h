@@ -1,4 +1,4 @@
-// The GEMMs that ops make, each declared in the file that runs it.
+// Declares the GEMMs of each op that has any. An op's declare() is defined in the same file as its run().
 #pragma once
 
 #include "cpu/declare.h"
@@ -6,21 +6,22 @@
 
 namespace LINFORMER_NAMESPACE::cpu {
 
-// Receives the GEMMs that ops declare: a provider, or the plan of scratch memory. A function and its object instead of
-// a virtual function: two tables of these would be a page of every program.
+// Receives the GEMMs that ops declare: a provider, or the plan of scratch memory. It is a function pointer with its
+// object instead of an interface with a virtual function, because the tables of virtual functions of two
+// implementations would add a page of memory to every program that links the library.
 struct GemmSink {
   Status (*receive)(void* object, const GemmDesc& desc, int* id);
   void* object;
   Status add(const GemmDesc& desc, int* id) const { return receive(object, desc, id); }
 };
 
-// An op's place in its program.
+// The place of an op in its program, and where its GEMMs and their ids go.
 struct Declaration {
   const Program& program;
   const Stage& stage;
   GemmIds& ids;
   const GemmSink& sink;
-  size_t op = 0;  // index
+  size_t op = 0;  // The index of the op in the program.
 
   int64_t longest_source() const { return program.extents.longest_source(stage.key_rows.source); }
 };

@@ -5,7 +5,7 @@
 namespace LINFORMER_NAMESPACE::cpu {
 namespace {
 
-// out[r] += table[indices[r]], a table of any type.
+// Adds row indices[r] of a table to each row r of `to`. The table may have any element type.
 template <class Index>
 void add_table_rows(const View& to, const View& table, const Index* indices, const Context& context, const Item& item) {
   const MutableMatrix out = context.matrix(to, item);
@@ -40,7 +40,8 @@ Status run(const ops::Gather& op, const Context& context, const Item& item) {
   for (int64_t r = 0; r < out.rows; ++r) {
     float* row = out.row(r);
     const int32_t token = context.batch.ids[item.row + r];
-    // Tokens lie anywhere in memory: the next one is on its way while this one is widened.
+    // The rows of two tokens may lie far apart in memory, so the next token's row is prefetched while this one is
+    // widened.
     if (r + 1 < out.rows) {
       const std::byte* next = table + context.batch.ids[item.row + r + 1] * row_bytes;
       for (int64_t byte = 0; byte < row_bytes; byte += 64) __builtin_prefetch(next + byte);

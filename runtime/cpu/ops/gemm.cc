@@ -1,4 +1,5 @@
-// Products with weights on the right, and E Z and E (Z W) with rows there.
+// Products whose right side is a weight, and the products E Z and E (Z W), whose right side is rows of a sequence. E is
+// the projection that compresses keys and values, Z the rows that they are computed from, and W their weight.
 #include <algorithm>
 
 #include "cpu/ops/declare.h"
@@ -7,13 +8,13 @@
 namespace LINFORMER_NAMESPACE::cpu {
 namespace {
 
-// Columns [from, to) of a product with a weight.
+// Limits a product with a weight to the columns [from, to).
 void take_columns(int64_t from, int64_t to, GemmArgs* args) {
   const int64_t columns = to - from;
   RightMatrix& b = args->b;
   if (b.layout == RightLayout::panel16) {
     b = b.part(0, b.k, from, columns);
-  } else {  // a tied output: a row each
+  } else {  // A tied token embedding, which has one row for each column of the product.
     b.data = static_cast<const std::byte*>(b.data) + from * b.ld * element_bytes(b.type);
     if (b.scales != nullptr) b.scales += from;
     b.n = columns;
@@ -38,9 +39,10 @@ Status declare(const ops::Gemm& op, const Declaration& to) {
   desc.layout = op.b.layout;
   desc.type = op.b.type;
   desc.left = op.a.type;
-  desc.compute = op.multiplies_e() ? program.target.compute(op.a.type) : op.a.type;  // E's, or as converted
+  // A left side other than E has already been converted to the type in which it is multiplied.
+  desc.compute = op.multiplies_e() ? program.target.compute(op.a.type) : op.a.type;
   desc.out = op.out.type;
-  desc.varying_n = program.target.packs && !op.multiplies_e();  // threads may share it
+  desc.varying_n = program.target.packs && !op.multiplies_e();  // Threads may share the product by its columns.
   desc.accumulate = op.accumulate;
   desc.activation = op.activation;
   desc.bias = op.bias.present();
@@ -51,7 +53,7 @@ Status declare(const ops::Gemm& op, const Declaration& to) {
     desc.n = std::min(op.out.cols, column_chunk);
     desc.varying_n = op.out.cols % desc.n != 0;
   }
-  // E Z and E (Z W) contract over the sequence's rows.
+  // The inner dimension of E Z and E (Z W) is the number of the sequence's rows.
   if (op.multiplies_e()) {
     desc.varying_k = true;
     desc.k = op.b.place == Place::sequence ? op.b.rows : to.longest_source();
@@ -67,7 +69,7 @@ Status run(const ops::Gemm& op, const Context& context, const Item& item) {
   args.b = op.multiplies_e() ? RightMatrix{nullptr, op.b.type, op.b.layout, op.a.cols, op.out.cols, op.b.ld}
                              : context.rights[static_cast<size_t>(item.op)];
   if (item.stage.domain == Domain::source_columns) {
-    // A chunk of the columns of E Z, all k rows.
+    // The item computes a chunk of the columns of E Z, in all k rows.
     const Source source = context.source_of(item);
     const int64_t n = source.length(item.sequence);
     args.a = context.left(op.a, op.a.rows, n);

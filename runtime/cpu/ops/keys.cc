@@ -1,5 +1,7 @@
-// Keys and values on their way from Z W to what queries read: compressed head by head, or packed as panels.
-// Source: paper section 4 ("additional efficiency techniques"); Nystromformer and tatp22/linformer-pytorch.
+// Ops that turn Z W, the product of a layer's rows and the weight of its keys or values, into the keys and values that
+// queries read: they compress the rows of each head, or pack rows into panels.
+// Source: section 4 of the Linformer paper ("additional efficiency techniques"); Nystromformer and
+// tatp22/linformer-pytorch.
 #include "cpu/ops/keys.h"
 
 #include <algorithm>
@@ -14,7 +16,7 @@
 namespace LINFORMER_NAMESPACE::cpu {
 namespace {
 
-// out[window, :] = the mean or maximum of the window's rows.
+// Writes the mean or the maximum of each window of rows to `out`, one row for each window.
 void pool_windows(const HeadProjection& projection, ConstMatrix rows, float* out) {
   const bool mean = projection.kind == ProjectionKind::mean_pool;
   const int64_t count = projection.rows_of(rows.rows), length = std::min(projection.kernel, rows.rows);
@@ -23,7 +25,7 @@ void pool_windows(const HeadProjection& projection, ConstMatrix rows, float* out
     for (int64_t t = 0; t < length; ++t) {
       const float* row = rows.row(w * projection.stride + t);
       for (int64_t i = 0; mean && i < rows.cols; ++i) out[i] += row[i];
-      // A NaN stays.
+      // Once out[i] is NaN, it stays NaN. A NaN in row[i] is taken over, because no number compares greater than it.
       for (int64_t i = 0; !mean && i < rows.cols; ++i) out[i] = out[i] != out[i] || out[i] > row[i] ? out[i] : row[i];
     }
     const float share = mean ? 1.f / static_cast<float>(length) : 1.f;
@@ -40,7 +42,7 @@ RightMatrix whole_side(const View& side, const KeyGroups& groups, int64_t group,
   const int64_t n = context.source_of(item).length(item.sequence);
   RightMatrix b{nullptr, side.type, side.layout, transposed ? d_head : n, transposed ? n : d_head, side.ld};
   if (side.layout == RightLayout::panel16) {
-    // Room for f32; bf16 takes half of it.
+    // The panels of each group have room for f32. In bf16 they take half of it.
     b.data = context.bytes(side, whole, group * round_up(n, panel_width) * round_up(d_head, panel_width));
   } else {
     b.layout = transposed ? RightLayout::transposed : RightLayout::row_major;
@@ -51,7 +53,8 @@ RightMatrix whole_side(const View& side, const KeyGroups& groups, int64_t group,
 
 namespace {
 
-// E (Z W) of one head, or the first and later taps of its convolution. Pooling needs no product.
+// Declares the GEMMs that compress the keys or values of one head: E (Z W), or the first and the later taps of a
+// convolution. Pooling needs none.
 Status declare_packed_group(const ops::Compress& op, const KeyGroup& group, GemmIds::Group* ids,
                             const Declaration& to) {
   const int side = op.side;
@@ -111,7 +114,7 @@ Status run(const ops::Compress& op, const Context& context, const Item& item) {
     pool_windows(projection, {projected, n, d_head, op.projected.ld}, out);
     return {};
   }
-  // C = sum over t of (row t of every window) W_t^T.
+  // The convolution is the sum over its taps t of (row t of every window) W_t^T.
   const int64_t rows = projection.rows_of(n);
   for (int64_t t = 0; t < std::min(projection.kernel, n); ++t) {
     args.a = ConstMatrix{projected + t * op.projected.ld, rows, d_head, projection.stride * op.projected.ld};
@@ -179,13 +182,13 @@ Status run(const ops::PackRows& op, const Context& context, const Item& item) {
   return {};
 }
 
-// Head after head, K^T lies there whole, V in one block of panels for each block of rows.
+// Packs the rows of a block into the panels of each group. The groups lie one after the other.
 Status run(const ops::PackBlock& op, const Context& context, const Item& item) {
   const float* const projected = context.address<float>(op.rows, item);
   for (int32_t g = 0; g < op.groups.count; ++g) {
     const float* const group = projected + context.program.group(op.groups, g).column;
     const RightMatrix whole = whole_side(op.out, op.groups, g, op.d_head, op.transposed, context, item);
-    // Of K^T these rows are whole panels, of V a part of each.
+    // The block's rows are whole panels of K^T, but only a part of each panel of V, so V is packed panel by panel.
     const int64_t at_once = op.transposed ? op.d_head : panel_width;
     for (int64_t col = 0; col < op.d_head; col += at_once) {
       const int64_t cols = std::min(at_once, op.d_head - col);

@@ -1,4 +1,4 @@
-// What leaves a session: rows, pooled vectors, scores.
+// Ops that compute the outputs of a session: rows, pooled vectors, scores.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -8,10 +8,12 @@
 namespace LINFORMER_NAMESPACE::cpu {
 namespace {
 
-// Columns that are summed at once: long stretches of a row, whose sums stay in the nearest cache.
+// The number of columns that are summed at once. It is large, so that long parts of a row are read, and small enough
+// that their sums stay in the L1 cache.
 constexpr int64_t pool_columns = 512;
 
-// each(i) for i in [0, count). Groups of a constant size become vector instructions at -O2, loops of any count don't.
+// Calls each(i) for i in [0, count). The compiler makes vector instructions of groups of a constant size, but at -O2
+// not of a loop of unknown length.
 template <class Each>
 void for_each_column(int64_t count, Each each) {
   constexpr int64_t group = 16;
@@ -22,10 +24,11 @@ void for_each_column(int64_t count, Each each) {
   for (; i < count; ++i) each(i);
 }
 
-// The rows of a sequence: in a buffer one behind the other, in the table of an embedding where its tokens' rows lie.
+// A reader of the rows of one sequence. They lie one after the other in a buffer, or anywhere in the table of an
+// embedding, which has a row for each token.
 class SequenceRows {
  public:
-  // `first`: its first row in a buffer.
+  // `first` is the index of the sequence's first row in a buffer. It isn't used for a table.
   SequenceRows(const Context& context, const View& view, int64_t sequence, int64_t first)
       : kernels_(context.kernels), type_(view.type), count_(context.batch.length(sequence)) {
     row_bytes_ = view.ld * element_bytes(view.type);
@@ -38,10 +41,12 @@ class SequenceRows {
     }
   }
 
-  // Columns [first, first + columns) of row r: at most pool_columns. Valid until the next call.
+  // Returns the columns [first, first + columns) of row r in f32. `columns` is at most pool_columns. The result is
+  // valid until the next call.
   const float* columns_of(int64_t r, int64_t first, int64_t columns) {
     const int64_t size = element_bytes(type_);
-    // Tokens lie anywhere in memory: a later one is on its way while this one is summed.
+    // The rows of two tokens may lie far apart in memory, so a later token's row is prefetched while this one is
+    // summed.
     constexpr int64_t ahead = 4;
     if (ids_ != nullptr && r + ahead < count_) {
       const std::byte* next = rows_ + ids_[r + ahead] * row_bytes_ + first * size;
@@ -73,8 +78,8 @@ class SequenceRows {
   float wide_[pool_columns];
 };
 
-// Masked rows don't count, but for the mean over N, where they do as they are. A sequence without rows, which an
-// encoder without layers may have, becomes zeros.
+// Pools the rows of a sequence into one row. Masked rows are left out, except by mean_over_max_tokens, which sums all
+// rows. A sequence without rows gives zeros; only an encoder without layers may have one.
 void pool_sequence(Pooling pooling, const View& view, int64_t sequence, float* pooled, const Context& context) {
   const bool has_all = view.place == Place::rows;
   SequenceRows rows(context, view, sequence, has_all ? context.batch.row_starts[sequence] : sequence);
@@ -108,7 +113,7 @@ void pool_sequence(Pooling pooling, const View& view, int64_t sequence, float* p
       const float* row = rows.columns_of(r, first, columns);
       if (pooling == Pooling::max) {
         for_each_column(columns, [&](int64_t i) {
-          // A NaN stays, on whichever side it is.
+          // If either number is NaN, the result is NaN.
           const float more = row[i] < highest[i] ? highest[i] : row[i];
           highest[i] = highest[i] != highest[i] ? highest[i] : more;
         });
@@ -131,7 +136,7 @@ void pool_sequence(Pooling pooling, const View& view, int64_t sequence, float* p
 
 }  // namespace
 
-// Masked-LM: the rows that the caller asked for.
+// Copies the rows of the masked positions that the caller asked for.
 Status run(const ops::Select& op, const Context& context, const Item& item) {
   const MutableMatrix out = context.matrix(op.out, item);
   for (int64_t r = 0; r < out.rows; ++r) {
@@ -142,7 +147,8 @@ Status run(const ops::Select& op, const Context& context, const Item& item) {
   return {};
 }
 
-// The sequences of the item's rows of scores: each row's own, or two.
+// Pools the sequences that the item's rows of scores belong to. A row of scores is for one sequence, or for two by a
+// head on pairs.
 Status run(const ops::Pool& op, const Context& context, const Item& item) {
   const int64_t each = item.stage.extent;
   float* to = op.out.place == Place::output ? item.call.values : context.buffer(op.out.buffer);
@@ -170,7 +176,8 @@ Status run(const ops::Pair& op, const Context& context, const Item& item) {
   return {};
 }
 
-// A sequence's rows for the caller; what stripping left without a row is zero.
+// Copies the rows of a sequence to the caller's memory. If pads or masked tokens were removed from the sequence, it has
+// fewer rows than the output, and the last rows of the output become zeros.
 Status run(const ops::Expand& op, const Context& context, const Item& item) {
   const int64_t kept = context.batch.length(item.sequence), first = context.batch.row_starts[item.sequence];
   float* to = context.address<float>(op.out, item);
@@ -198,7 +205,7 @@ Status run(const ops::Probabilities& op, const Context& context, const Item& ite
   return {};
 }
 
-// As torch.nn.functional.normalize: never divided by less than 1e-12.
+// Divides each row by its Euclidean length, but never by less than 1e-12, as torch.nn.functional.normalize does.
 Status run(const ops::NormalizeLength& op, const Context& context, const Item& item) {
   const MutableMatrix out = context.matrix(op.out, item);
   for (int64_t r = 0; r < out.rows; ++r) {

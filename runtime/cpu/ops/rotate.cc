@@ -4,7 +4,8 @@
 
 namespace LINFORMER_NAMESPACE::cpu {
 
-// Su et al. 2021; the pairing is GPT-NeoX's and xformers'. A block of packed rows may belong to several sequences.
+// Rotary positions (Su et al. 2021). Columns are paired as in GPT-NeoX and xformers. A block of packed rows may have
+// rows of several sequences.
 Status run(const ops::Rotate& op, const Context& context, const Item& item) {
   const MutableMatrix out = context.matrix(op.out, item);
   const bool packed = item.stage.domain == Domain::row_blocks;

@@ -1,5 +1,6 @@
-// The code of every op on the CPU, each in the file of its name. An item's rows of `out` are made from its operands.
-// Errors are those of the GEMM provider; other ops can't fail.
+// Declares run() for every op on the CPU. It is defined in the file that has the name of the op's header in
+// program/ops. run() computes the item's rows of `out` from the op's operands. Only ops with GEMMs can fail, with the
+// errors of the GEMM provider.
 #pragma once
 
 #include "cpu/context.h"

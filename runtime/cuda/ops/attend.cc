@@ -1,4 +1,4 @@
-// Attention in one launch: a block for each tile of queries, head and sequence.
+// Runs attention in one launch, with a block for each tile of queries, each head and each sequence.
 #include "cuda/ops/check.h"
 #include "cuda/ops/run.h"
 

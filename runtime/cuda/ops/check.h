@@ -1,4 +1,4 @@
-// Ops for which a GPU may lack a kernel, each checked in the file that runs it.
+// Checks of the ops for which a GPU may have no kernel. Each is defined in the file that runs the op.
 #pragma once
 
 #include "linformer/status.h"
@@ -6,7 +6,7 @@
 
 namespace LINFORMER_NAMESPACE::cuda {
 
-// `unsupported`, with a sentence that names the op, where a GPU has no kernel for it.
+// Each function returns an error that names the op if a GPU has no kernel for it.
 Status check(const ops::Attend& op);
 Status check(const ops::Gemm& op);
 Status check(const ops::Pack& op);

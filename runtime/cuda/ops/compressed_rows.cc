@@ -4,8 +4,8 @@
 
 namespace LINFORMER_NAMESPACE::cuda {
 
-// Adds (E 1) b^T, where 1 is a vector of ones. Layers that add the linear's bias b before E compute
-// E (Z W + 1 b^T) = (E Z) W + (E 1) b^T, and the product before this op made (E Z) W.
+// Adds (E 1) b^T, where 1 is a vector of ones. It is for layers that add the bias b of a linear layer before they
+// multiply by E: E (Z W + 1 b^T) = (E Z) W + (E 1) b^T. The product before this op has computed (E Z) W.
 Status run(const ops::AddRowSums& op, Context& context, const Item& item) {
   const DeviceTensor& e = context.weights->matrix(op.e);
   float* const sums = reinterpret_cast<float*>(context.scratch(context.regions.sums));

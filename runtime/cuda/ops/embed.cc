@@ -3,7 +3,7 @@
 namespace LINFORMER_NAMESPACE::cuda {
 namespace {
 
-// The rows of `table` that `indices` names: written to `out`, times `scale`, or added to it.
+// Writes the rows of a table that `indices` selects to `to`, multiplied by `scale`, or adds them if `adds`.
 template <class Index>
 Status table_rows(const View& to, const View& view, const Index* indices, float scale, bool adds, Context& context,
                   const Item& item) {
@@ -32,7 +32,7 @@ Status run(const ops::AddType& op, Context& context, const Item& item) {
   return table_rows(op.out, op.table, context.device_as<uint8_t>(BufferId::types), 1.f, true, context, item);
 }
 
-// The caller's vectors: runs of rows that follow one another there, too.
+// Copies the caller's vectors. Rows that follow one another in the caller's memory are one copy.
 Status run(const ops::ReadVectors& op, Context& context, const Item& item) {
   const Operand out = context.operand(op.out, item);
   const int64_t bytes = out.cols * int64_t{sizeof(float)}, step = out.ld * int64_t{sizeof(float)};

@@ -1,4 +1,4 @@
-// Products with weights on the right, and E Z and E (Z W) with rows there.
+// Products whose right operand is a weight, and the products E Z and E (Z W), whose left operand is the weight E.
 #include "cuda/ops/check.h"
 #include "cuda/ops/run.h"
 #include "cuda/products.h"
@@ -18,8 +18,8 @@ Status run(const ops::Gemm& op, Context& context, const Item& item) {
   const Operand out = context.operand(op.out, item);
   const float *bias = context.floats(op.bias), *row_bias = context.floats(op.row_bias);
   if (op.multiplies_e()) {
-    // E times rows of the sequence. All rows of E are multiplied, also those that take no part in attention to a short
-    // sequence: an algorithm is chosen for each number of rows.
+    // E times the rows of a sequence. All rows of E are multiplied, also those that attention to a short sequence
+    // doesn't use, because each number of rows of E would need its own choice of an algorithm.
     Operand rows = context.operand(op.b, item), made = out;
     rows.rows = item.n;
     if (item.stage.domain == Domain::source_columns) rows.cols = item.stage.extent;
@@ -31,7 +31,7 @@ Status run(const ops::Gemm& op, Context& context, const Item& item) {
   }
   const DeviceTensor& weight = context.weights->matrix(op.b);
   const Operand b{weight.data, weight.type, weight.rows, op.b.cols, weight.ld};
-  // One product of all rows where they follow one another.
+  // If the rows of all sequences follow one another, a single product computes them.
   Operand a = context.operand(op.a, item), c = out;
   if (c.follow() && a.follow()) {
     a = a.joined();
@@ -45,10 +45,10 @@ Status run(const ops::Gemm& op, Context& context, const Item& item) {
     }
     adds = true;
   }
-  // Not of one column: cuBLASLt before 12 is said to add that wrongly.
+  // cuBLASLt adds the bias, except to a single column, which versions before 12 are said to do wrongly.
   const bool adds_bias =
       bias != nullptr && row_bias == nullptr && c.type == ElementType::f32 && c.cols > 1 && aligned(bias);
-  // Compressed rows are far fewer than others, and faster with another algorithm.
+  // There are far fewer compressed rows than other rows, and another algorithm is faster for them.
   const bool compressed = item.stage.domain == Domain::compressed_rows;
   const int64_t usual_rows = compressed ? item.stage.extent * context.program.extents.sequences : 0;
   for (int64_t i = 0; i < a.count; ++i) {

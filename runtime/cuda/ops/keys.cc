@@ -8,8 +8,8 @@
 namespace LINFORMER_NAMESPACE::cuda {
 namespace {
 
-// Taps of a convolution that may need algorithms of their own: the first one doesn't add to the sums, and the others
-// begin at one of eight alignments of f32 rows.
+// The number of taps of a convolution that may need different algorithms. The first tap doesn't add to the sums. The
+// others begin at one of eight alignments.
 constexpr int64_t differing_taps = 9;
 
 Status no_kernel(OpKind kind) {
@@ -18,7 +18,7 @@ Status no_kernel(OpKind kind) {
 
 }  // namespace
 
-// A head's keys or values from its columns of Z W.
+// Computes the keys or values of a group of heads from its columns of Z W.
 Status run(const ops::Compress& op, Context& context, const Item& item) {
   const KeyGroup& group = context.program.group(op.groups, item.group);
   const HeadProjection& projection = group.projections[op.side];
@@ -47,7 +47,8 @@ Status run(const ops::Compress& op, Context& context, const Item& item) {
     LINFORMER_TRY(finish(context, to, bias, row_bias, Activation::none));
     return scale_by_length(context, projection.length_scale, projection.weight, n, to);
   }
-  // C = sum over t of (row t of every window) W_t^T. A rehearsal needs the taps whose algorithms differ, not all.
+  // Convolution: C = sum over t of (row t of every window) W_t^T. A dry run only needs the taps whose algorithms
+  // differ.
   const int64_t taps_here = std::min(projection.kernel, n);
   for (int64_t t = 0; t < (context.stream->rehearses() ? std::min(taps_here, differing_taps) : taps_here); ++t) {
     Operand rows = *narrow, taps{weight.data, weight.type, d_head, d_head, weight.ld};
@@ -79,7 +80,7 @@ Status run(const ops::PutTokens& op, Context& context, const Item& item) {
   return context.stream->launch(kernel, kernel.grid());
 }
 
-// Refuse ops that a program for a GPU must not contain. They write panels, which only the kernels of CPUs read.
+// These ops are refused. A program for a GPU doesn't contain them, because only the kernels of CPUs read panels.
 Status check(const ops::Pack&) { return no_kernel(OpKind::pack); }
 Status check(const ops::PackRows&) { return no_kernel(OpKind::pack_rows); }
 Status check(const ops::PackBlock&) { return no_kernel(OpKind::pack_block); }

@@ -34,7 +34,7 @@ Status norm_rows(const ops::Norm& op, const Operand& from, const Operand& out, c
 Status norm(const ops::Norm& op, const ops::Convert* convert, Context& context, const Item& item) {
   const Operand out = context.operand(op.out, item), from = context.operand(op.from, item);
   const Operand narrow = convert != nullptr ? context.operand(convert->out, item) : Operand();
-  // Keys of several sequences lie in slots.
+  // The keys of several sequences are separate matrices, so each of them has a launch.
   for (int64_t i = 0; i < out.count; ++i) {
     LINFORMER_TRY(norm_rows(op, from.one(i), out.one(i), narrow.one(i), context));
   }

@@ -4,7 +4,7 @@
 
 namespace LINFORMER_NAMESPACE::cuda {
 
-// A norm, and in the same pass over the rows what `convert` makes of its result; null: nothing.
+// Computes a norm. If `convert` is not null, the same launch also computes this conversion of the norm's result.
 Status norm(const ops::Norm& op, const ops::Convert* convert, Context& context, const Item& item);
 
 }  // namespace LINFORMER_NAMESPACE::cuda

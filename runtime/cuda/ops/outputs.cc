@@ -1,4 +1,4 @@
-// What leaves a session.
+// Ops that compute a session's outputs and copy them to the caller.
 #include "cuda/ops/outputs.h"
 
 #include <algorithm>
@@ -11,7 +11,8 @@
 namespace LINFORMER_NAMESPACE::cuda {
 namespace {
 
-// Sequences that follow one another at the caller's as they do here are one copy.
+// Copies the rows of all sequences to the caller. Consecutive sequences are one copy if the caller's memory has no gaps
+// between them.
 Status expand_rows(Context& context, const View& view, float* to, int64_t ld) {
   constexpr int64_t width = sizeof(float);
   const auto given = [&](int64_t s) { return context.batch.output_starts[s + 1] - context.batch.output_starts[s]; };
@@ -27,6 +28,7 @@ Status expand_rows(Context& context, const View& view, float* to, int64_t ld) {
   return {};
 }
 
+// Fills the caller's rows of stripped pads with `value`. The session has no rows for these pads.
 Status fill_stripped(Context& context, float* to, int64_t ld, float value) {
   if (context.stream->rehearses())
     return context.options.device_outputs ? context.each_element(Fill{to, ld, value}, 1, 1) : Status();
@@ -43,7 +45,7 @@ Status fill_stripped(Context& context, float* to, int64_t ld, float value) {
   return {};
 }
 
-// `count` floats of the outputs' memory, to the caller's from its element `first` on.
+// Copies the first `count` floats of the outputs' scratch memory to the caller's memory, from its element `first` on.
 Status give(Context& context, float* to, int64_t first, int64_t count) {
   if (to == nullptr) return {};
   const int64_t bytes = count * int64_t{sizeof(float)};
@@ -64,11 +66,11 @@ Status make_probabilities(Context& context, const ops::Probabilities& op, float*
 
 }  // namespace
 
-// Masked-LM: the rows that the caller asked for.
+// Selects the rows of the positions at which the caller wants masked-LM logits.
 Status run(const ops::Select& op, Context& context, const Item& item) {
   int32_t* rows = reinterpret_cast<int32_t*>(context.arena + context.staging);
   if (!context.stream->rehearses()) {
-    if (item.row > 0) LINFORMER_TRY(context.stream->wait_for_mark());  // until the rows before these are read
+    if (item.row > 0) LINFORMER_TRY(context.stream->wait_for_mark());  // Waits until the last rows were read.
     for (int64_t r = 0; r < item.rows; ++r) {
       const MaskPosition& of = item.call.positions[static_cast<size_t>(item.row + r)];
       rows[r] = static_cast<int32_t>(context.batch.row_starts[of.text] + of.position);
@@ -116,7 +118,7 @@ Status run(const ops::Pair& op, Context& context, const Item& item) {
   return context.each_element(Pair{out.floats(), out.ld, from.floats(), from.ld, op.from.cols}, out.rows, op.from.cols);
 }
 
-// Sequences' rows for the caller; what stripping left without a row is zero.
+// Copies the rows of the sequences to the caller. Rows of stripped pads are set to zero.
 Status run(const ops::Expand& op, Context& context, const Item& item) {
   float* const output = item.call.values;
   if (output == nullptr) return {};
@@ -129,7 +131,6 @@ Status run(const ops::Expand& op, Context& context, const Item& item) {
   return fill_stripped(context, output, op.out.ld, 0.f);
 }
 
-// The rows of scores that a stage made, and their probabilities.
 Status give(Context& context, const Item& item) {
   const View* last = nullptr;
   const ops::Probabilities* probabilities = nullptr;
@@ -151,7 +152,7 @@ Status give(Context& context, const Item& item) {
 
 // Computes the probabilities of token heads in place of their logits, which the caller already has.
 Status run(const ops::Probabilities& op, Context& context, const Item& item) {
-  // Those of other stages are made when the caller is given its rows.
+  // In other stages give() computes the probabilities.
   if (item.stage.domain != Domain::sequences) return {};
   float* const output = item.call.probabilities;
   if (output == nullptr) return {};
@@ -160,12 +161,12 @@ Status run(const ops::Probabilities& op, Context& context, const Item& item) {
     const Op& other = context.program.ops[static_cast<size_t>(i)];
     if (const auto* expand = other.get<ops::Expand>()) logits = &expand->rows;
   }
-  if (logits == nullptr) return Status::error(Code::internal, "probabilities without logits");
+  if (logits == nullptr) return Status::error(Code::internal, "a stage has probabilities and no logits");
   float* const scores = reinterpret_cast<float*>(context.device_buffer(logits->buffer));
   const int64_t cols = op.out.cols;
   LINFORMER_TRY(make_probabilities(context, op, scores, logits->ld, context.batch.rows));
   LINFORMER_TRY(expand_rows(context, *logits, output, cols));
-  // Of logits that are zero.
+  // Rows of stripped pads get the probabilities of logits that are zero.
   return fill_stripped(context, output, cols,
                        op.softmax ? 1.f / static_cast<float>(cols) : activated(op.activation, 0));
 }

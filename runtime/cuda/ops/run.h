@@ -1,5 +1,6 @@
-// The code of every op on a GPU, each in the file of its name: launches and products in the context's stream. Errors
-// are those of the stream; the ops that only a CPU has are errors too.
+// Runs an op on a GPU: queues launches and products in the context's stream. Each op is defined in the file that has
+// the name of its header in program/ops. Errors: those of the stream, and `unsupported` for ops that only a CPU can
+// run.
 #pragma once
 
 #include "cuda/context.h"

@@ -8,33 +8,34 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-// A plain right side is packed a block at a time, so the scratch is the same for every k and for every n beyond a
-// chunk. A chunk is wide, so that A is read once for many columns, and still fits in L2 with A's block and C
-// (768 KB); narrow weights go through two buffers and serve few rows, so theirs is narrower. Blocks of K begin at
-// multiples of k_block, whatever else varies.
+// A right side that isn't in panels is packed a block at a time. So the scratch doesn't depend on k, nor on n if that
+// is larger than a chunk of columns. Blocks of K always begin at multiples of k_block.
 constexpr int64_t k_block = 256;
 
+// Returns the columns of a chunk. A chunk is wide, so that A is read once for many columns, but it fits into L2
+// together with A's block and C (768 KB). Low-precision weights go through two buffers and are multiplied by few rows,
+// so their chunk is narrower.
 int64_t chunk_width(const GemmDesc& desc) {
   const int64_t widest = desc.type == ElementType::f32 ? 768 : 96;
   return desc.n < widest ? round_up(desc.n, panel_width) : widest;
 }
 
-// What lies in a thread's scratch, in bytes from its beginning.
+// The layout of a thread's scratch, as offsets in bytes.
 struct Scratch {
-  uint64_t packed = 0;   // plain right side: a block as panels
-  uint64_t widened = 0;  // rows of narrow weights on their way there
-  uint64_t tile = 0;     // sums that wait for the last block of K
-  uint64_t left = 0;     // rows of A in the type that is multiplied
-  uint64_t bytes = 0;
+  uint64_t packed = 0;   // A block of a right side that isn't in panels, packed into panels.
+  uint64_t widened = 0;  // Rows of low-precision weights, before they are packed.
+  uint64_t tile = 0;     // The sums until the last block of K.
+  uint64_t left = 0;     // Rows of A in the type that is multiplied.
+  uint64_t bytes = 0;    // The size of the scratch.
 };
 
-// An activation or a residual may follow only the last block of K: until then the sums wait in a tile.
+// Returns whether the sums lie in a tile until the last block of K, because an activation or a residual follows them.
 bool needs_tile(const GemmDesc& desc) {
   return desc.layout != RightLayout::panel16 && desc.k > k_block &&
          (desc.activation != Activation::none || desc.residual);
 }
 
-// Elements from one row of A to the next, as it lies in scratch.
+// Returns the leading dimension of A in scratch, in elements.
 int64_t left_stride(const GemmDesc& desc) {
   const int64_t k = desc.layout == RightLayout::panel16 ? desc.k : k_block;
   return desc.compute == ElementType::f32 ? k : round_up(k, 64 / element_bytes(desc.compute));
@@ -120,7 +121,7 @@ class NativeProvider final : public GemmProvider {
     }
   }
 
-  // Columns [k0, k0 + k) of A in the type that is multiplied.
+  // Returns columns [k0, k0 + k) of A in the type that is multiplied. If A has another type, they lie in scratch.
   LeftMatrix left(const Call& call, int64_t k0, int64_t k) const {
     const GemmDesc& desc = call.entry.desc;
     const LeftMatrix& a = call.args.a;
@@ -144,7 +145,7 @@ class NativeProvider final : public GemmProvider {
     return {to, desc.compute, a.rows, k, stride};
   }
 
-  // B[k0 .., n0 ..] as panels.
+  // Packs rows [k0, k0 + k) and columns [n0, n0 + n) of B into panels in scratch.
   RightMatrix pack_block(const Call& call, int64_t k0, int64_t k, int64_t n0, int64_t n) const {
     const RightMatrix& b = call.args.b;
     char* packed = call.scratch + call.entry.scratch.packed;
@@ -152,7 +153,7 @@ class NativeProvider final : public GemmProvider {
     const bool transposed = b.layout == RightLayout::transposed;
     const char* from = static_cast<const char*>(b.data) + (transposed ? n0 * b.ld + k0 : k0 * b.ld + n0) * bytes;
     ConstMatrix floats{reinterpret_cast<const float*>(from), transposed ? n : k, transposed ? k : n, b.ld};
-    if (b.type != ElementType::f32) {  // transposed: a tied output
+    if (b.type != ElementType::f32) {  // A tied token embedding, which is always transposed.
       float* widened = reinterpret_cast<float*>(call.scratch + call.entry.scratch.widened);
       for (int64_t j = 0; j < n; ++j) {
         float* row = widened + j * k_block;
@@ -169,14 +170,14 @@ class NativeProvider final : public GemmProvider {
     return {packed, call.entry.desc.compute, RightLayout::panel16, k, n};
   }
 
-  // Columns [n0, n0 + n) of C.
+  // Computes columns [n0, n0 + n) of C.
   void multiply_columns(const Call& call, int64_t n0, int64_t n) const {
     const GemmDesc& desc = call.entry.desc;
     const Epilogue& asked = call.args.epilogue;
     const int64_t m = call.args.c.rows;
     const MutableMatrix c = call.args.c.floats().part(0, n0, m, n);
     const ConstMatrix residual = asked.residual.data == nullptr ? ConstMatrix{} : asked.residual.part(0, n0, m, n);
-    // By the declared k: the same path for every length of a varying one.
+    // This depends on the declared k, so that all lengths of a varying k take the same path.
     const bool in_tile = needs_tile(desc);
     const MutableMatrix tile{reinterpret_cast<float*>(call.scratch + call.entry.scratch.tile), m, n, chunk_width(desc)};
     int64_t k0 = 0;

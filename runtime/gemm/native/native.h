@@ -1,4 +1,4 @@
-// The self-contained provider: the kernels of this machine's instruction set and nothing else.
+// The native provider, which needs only the kernels of this machine's instruction set.
 #pragma once
 
 #include "gemm/gemm.h"
@@ -8,7 +8,7 @@ namespace LINFORMER_NAMESPACE {
 
 Result<std::unique_ptr<GemmProvider>> make_native_provider(const Kernels& kernels);
 
-// Its part of planned_scratch_bytes().
+// Returns planned_scratch_bytes() for the native provider.
 uint64_t native_scratch_bytes(const GemmDesc& desc);
 
 }  // namespace LINFORMER_NAMESPACE

@@ -1,4 +1,5 @@
-// The one file that knows the difference between oneDNN 2.6 and 3.x. C API only: its C++ API throws.
+// The differences between oneDNN 2.6 and 3.x, which no other file depends on. The backend uses the C API, because the
+// C++ API throws exceptions.
 #pragma once
 
 #include <utility>
@@ -14,7 +15,7 @@ using DescPointer = const_dnnl_memory_desc_t;
 using DescPointer = const dnnl_memory_desc_t*;
 #endif
 
-// A memory descriptor that owns itself: a struct in 2.x, a handle in 3.x.
+// Owns a memory descriptor of oneDNN, which is a struct in 2.x and a handle in 3.x.
 class MemoryDesc {
  public:
   MemoryDesc() = default;
@@ -30,12 +31,12 @@ class MemoryDesc {
   }
   DescPointer get() const { return desc_; }
   dnnl_status_t copy(DescPointer other) { return library().memory_desc_clone(&desc_, other); }
-  // Dense f32 rows.
+  // Makes it describe dense rows of f32.
   dnnl_status_t rows(dnnl_dim_t rows, dnnl_dim_t cols) {
     const dnnl_dims_t dims = {rows, cols};
     return library().memory_desc_create_with_tag(&desc_, 2, dims, dnnl_f32, dnnl_ab);
   }
-  // Weights [k, n] as panel16 lays them out.
+  // Makes it describe f32 weights [k, n] in panel16.
   dnnl_status_t panels(dnnl_dim_t k, dnnl_dim_t n) {
     const dnnl_dims_t dims = {k, n};
     return library().memory_desc_create_with_tag(&desc_, 2, dims, dnnl_f32, dnnl_BA16a16b);
@@ -73,7 +74,7 @@ inline dnnl_status_t append_sum(dnnl_post_ops_t post_ops) {
 #endif
 }
 
-// `bias` is null where there is none.
+// `bias` is null if there is no bias.
 inline dnnl_status_t create_matmul(dnnl_primitive_desc_t* desc, dnnl_engine_t engine, DescPointer a, DescPointer b,
                                    DescPointer bias, DescPointer c, const_dnnl_primitive_attr_t attributes) {
 #if DNNL_VERSION_MAJOR >= 3

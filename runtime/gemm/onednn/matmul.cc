@@ -7,7 +7,7 @@
 namespace LINFORMER_NAMESPACE::onednn {
 namespace {
 
-// Releases a oneDNN handle at the end of a scope, by a function of the library.
+// Owns a oneDNN handle and releases it with the function `destroy` of the library.
 template <class Handle, auto destroy>
 struct Owned {
   Handle handle = nullptr;
@@ -90,7 +90,7 @@ Status Matmul::build(dnnl_engine_t engine, const Shape& shape) {
 
 Status Matmul::run(dnnl_engine_t engine, const float* a, const float* b, const float* bias, float* c,
                    void* scratchpad) const {
-  // oneDNN's handles to memory and streams are made for each call: they can't be shared between threads.
+  // The handles to memory and to the stream are created for each call, because threads can't share them.
   OwnedStream stream;
   OwnedMemory memory[5];
   LINFORMER_TRY(check(library().stream_create(&stream.handle, engine, dnnl_stream_default_flags), "stream_create"));

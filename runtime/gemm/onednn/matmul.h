@@ -1,5 +1,5 @@
-// One oneDNN matmul primitive of fixed shape: C[m,n] = A[m,k] B + bias or C += A B + bias, B in panel16 f32, rows
-// dense.
+// A oneDNN matmul primitive of fixed shape. It computes C[m, n] = A[m, k] B + bias, or C += A B + bias. B is f32 in
+// panel16, and A and C have dense rows.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace LINFORMER_NAMESPACE::onednn {
 
-// internal, with oneDNN's own number, when `status` is an error.
+// Returns out_of_memory or internal if `status` is an error. The message names `call` and has oneDNN's status number.
 Status check(dnnl_status_t status, const char* call);
 
 class Matmul {
@@ -25,11 +25,12 @@ class Matmul {
   Matmul& operator=(Matmul&& other) noexcept;
   ~Matmul();
 
-  // unsupported when this machine has no generated code for the shape: oneDNN would quietly use its reference
-  // loops, hundreds of times slower.
+  // Creates the primitive. Returns unsupported if oneDNN has no generated code for the shape on this machine. It would
+  // then use its reference loops, which are hundreds of times slower.
   Status build(dnnl_engine_t engine, const Shape& shape);
   uint64_t scratchpad_bytes() const { return scratchpad_bytes_; }
-  // Thread-safe with distinct scratchpads. `bias` [n] is read where the shape has one.
+  // Computes the product. Threads may call it at the same time with different scratchpads. `bias` [n] is read if the
+  // shape has a bias.
   Status run(dnnl_engine_t engine, const float* a, const float* b, const float* bias, float* c, void* scratchpad) const;
 
  private:

@@ -13,7 +13,7 @@ namespace LINFORMER_NAMESPACE {
 namespace {
 
 Status sgemm(const ConstMatrix& a, bool transposed, const ConstMatrix& b, float beta, const MutableMatrix& c) {
-  // Leading dimensions must cover a row even where there is only one.
+  // A leading dimension must be at least the length of a row, even if there is only one row.
   return onednn::check(
       onednn::library().sgemm('N', transposed ? 'T' : 'N', c.rows, c.cols, a.cols, 1.f, a.data, std::max(a.ld, a.cols),
                               b.data, std::max(b.ld, b.cols), beta, c.data, std::max(c.ld, c.cols)),
@@ -22,14 +22,14 @@ Status sgemm(const ConstMatrix& a, bool transposed, const ConstMatrix& b, float 
 
 struct Entry {
   GemmDesc desc;
-  std::unique_ptr<onednn::PanelGemm> panels;  // null: by way of sgemm
+  std::unique_ptr<onednn::PanelGemm> panels;  // Null if sgemm computes the product.
 };
 
 class OnednnProvider final : public GemmProvider {
  public:
   explicit OnednnProvider(const Kernels& kernels) : kernels_(kernels) {}
   ~OnednnProvider() override {
-    gemms_ = {};  // primitives before their engine
+    gemms_ = {};  // Primitives must be destroyed before their engine.
     if (engine_ != nullptr) onednn::library().engine_destroy(engine_);
   }
   Status open() { return onednn::check(onednn::library().engine_create(&engine_, dnnl_cpu, 0), "engine_create"); }
@@ -46,13 +46,15 @@ class OnednnProvider final : public GemmProvider {
     if (onednn::takes_panels(desc)) {
       entry.panels.reset(new (std::nothrow) onednn::PanelGemm);
       if (!entry.panels) return Status::error(Code::out_of_memory, "no memory for a oneDNN product");
-      const int token = enter_thread();  // code is generated for the number of threads that it finds
+      const int token = enter_thread();  // oneDNN generates code for the number of threads that is set.
       const Status built = entry.panels->build(engine_, desc);
       leave_thread(token);
       if (built.ok()) {
         bytes = entry.panels->scratch_bytes();
       } else if (built.code() == Code::unsupported) {
-        entry.panels.reset();  // no AVX-512: sgemm on unpacked weights is generated for every instruction set
+        // Without AVX-512, weights are unpacked and multiplied by sgemm, which oneDNN generates for every instruction
+        // set.
+        entry.panels.reset();
         bytes = std::max(bytes, sgemm_scratch_bytes(desc));
       } else {
         return built;

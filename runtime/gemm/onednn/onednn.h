@@ -1,4 +1,5 @@
-// oneDNN's matmul for weights, its sgemm for plain right sides, the native row kernels for epilogues.
+// The oneDNN provider. It uses oneDNN's matmul primitives for weights, its sgemm for other right sides, and the native
+// row kernels for epilogues.
 #pragma once
 
 #include "gemm/gemm.h"

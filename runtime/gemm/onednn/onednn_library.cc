@@ -7,10 +7,10 @@ namespace {
 
 #define LINFORMER_TEXT_OF(number) #number
 #define LINFORMER_TEXT(macro) LINFORMER_TEXT_OF(macro)
-// The major version is part of the name: another one has other functions and structures.
+// The major version is part of the file name, because another major version has other functions and structures.
 #define LINFORMER_ONEDNN_FILE "libdnnl.so." LINFORMER_TEXT(DNNL_VERSION_MAJOR)
 
-// The folder where the build found it, then wherever the system looks.
+// The library is looked for in the folder where the build found it, and then wherever the system looks.
 constexpr LibraryNames names = {"oneDNN",
                                 "libdnnl" LINFORMER_TEXT(DNNL_VERSION_MAJOR),
 #if defined(LINFORMER_ONEDNN_FOLDER)
@@ -20,8 +20,8 @@ constexpr LibraryNames names = {"oneDNN",
 #endif
 };
 
-// dnnl_sgemm generates code, some 30 MB with the library, in the first calls of each kind, and ends the process where
-// there is no memory for it.
+// The room in the address space that is needed for the library and for generated code, which take some 30 MB.
+// dnnl_sgemm generates code in the first calls of each kind, and it ends the process if there is no memory for it.
 constexpr uint64_t code_bytes = uint64_t{64} << 20;
 
 Status open(Library* library) {

@@ -1,4 +1,4 @@
-// oneDNN's C functions, opened when the backend is first asked for.
+// The C functions of oneDNN. The library is opened when the backend is first used.
 #pragma once
 
 #include <dnnl.h>
@@ -9,7 +9,7 @@
 
 namespace LINFORMER_NAMESPACE::onednn {
 
-// F(NAME) for each function dnnl_NAME that the backend calls.
+// Expands to F(NAME) for each function dnnl_NAME that the backend calls.
 #define LINFORMER_ONEDNN_FUNCTIONS(F)   \
   F(engine_create)                      \
   F(engine_destroy)                     \
@@ -55,10 +55,10 @@ struct Library {
   OpenMp openmp;
 };
 
-// For so many threads that will be in it at once. Thread-safe. out_of_memory where the process's limit of address space
-// leaves too little to generate code.
+// Opens the library unless it is open, for `threads` threads that will call it at the same time. It is thread-safe.
+// Returns out_of_memory if the process's limit of address space leaves too little room for generated code.
 Status open_library(int threads);
-// Where open_library() has succeeded before.
+// Returns the library. open_library() must have succeeded before.
 const Library& library();
 
 }  // namespace LINFORMER_NAMESPACE::onednn

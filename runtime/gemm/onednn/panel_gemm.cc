@@ -14,7 +14,7 @@ constexpr int64_t smallest_step = 4;
 
 }  // namespace
 
-// A chunk of columns.
+// The arguments of the steps that compute a chunk of columns.
 struct PanelGemm::Call {
   dnnl_engine_t engine;
   const Kernels& kernels;
@@ -23,13 +23,13 @@ struct PanelGemm::Call {
   MutableMatrix c;
   Epilogue epilogue;
   bool residual_is_c;
-  const float* right;  // its panels in f32
-  float* a_rows;       // scratch: [padded_rows, k]
-  float* tile;         // scratch of sums: [rows of a step, chunk.width]
+  const float* right;  // The panels of the chunk in f32.
+  float* a_rows;       // Scratch for rows of A: [padded_rows, k].
+  float* tile;         // Scratch for sums: [rows of a step, chunk.width].
   void* scratchpad;
 
-  // What the primitive left of the epilogue of C's rows [row, row + sums.rows), whose sums are in `sums`: all but the
-  // bias.
+  // Applies the epilogue to the sums of C's rows [row, row + sums.rows), except for the bias, which the primitive has
+  // added.
   void finish(int64_t row, const MutableMatrix& sums, const ConstMatrix& residual) const {
     if (epilogue.row_bias == nullptr && epilogue.activation == Activation::none && residual.data == nullptr) return;
     Epilogue rest;
@@ -43,7 +43,7 @@ struct PanelGemm::Call {
     return epilogue.residual.data == nullptr ? ConstMatrix{} : epilogue.residual.part(row, 0, rows, c.cols);
   }
 
-  // The tile's first `rows` rows to C's rows from `row` on.
+  // Finishes the first `rows` rows of the tile and copies them to C from `row` on, or adds them to C.
   void deliver(int64_t row, int64_t rows) const {
     const MutableMatrix sums{tile, rows, c.cols, c.cols};
     if (!epilogue.accumulate) finish(row, sums, residual(row, rows));
@@ -98,7 +98,7 @@ Status PanelGemm::run(dnnl_engine_t engine, const Kernels& kernels, const GemmAr
   float* widened = tile + parts.tile.elements();
   void* scratchpad = widened + parts.widened.elements();
   const bool is_wide = desc_.type == ElementType::f32;
-  // The primitives know dense rows only, and no activation between C and C.
+  // The primitives take dense rows only, and they can't apply an activation before they add C.
   const Epilogue& epilogue = args.epilogue;
   const bool onto_c = residual_is_c(args);
   const bool takes_a = args.a.ld == desc_.k;
@@ -132,7 +132,7 @@ Status PanelGemm::run(dnnl_engine_t engine, const Kernels& kernels, const GemmAr
   return {};
 }
 
-// A step of dense rows, its sums straight to C.
+// Runs a step of dense rows that writes its sums to C.
 Status PanelGemm::run_in_place(const Call& call, int step, int64_t row) const {
   const Epilogue& epilogue = call.epilogue;
   const bool adds = epilogue.accumulate || (epilogue.residual.data != nullptr && call.residual_is_c);
@@ -144,7 +144,7 @@ Status PanelGemm::run_in_place(const Call& call, int step, int64_t row) const {
   return {};
 }
 
-// The same by way of the tile.
+// Runs a step of dense rows that writes its sums to the tile.
 Status PanelGemm::run_tile(const Call& call, int step, int64_t row) const {
   LINFORMER_TRY(call.chunk.overwrite[step].run(call.engine, call.a.row(row), call.right, call.epilogue.bias, call.tile,
                                                call.scratchpad));
@@ -152,7 +152,8 @@ Status PanelGemm::run_tile(const Call& call, int step, int64_t row) const {
   return {};
 }
 
-// Rows [row, row + rows), rows <= padded_rows, copied from A and filled up with zeros to the next step.
+// Computes rows [row, row + rows), where rows <= padded_rows. They are copied from A to scratch and filled up with
+// zeros to the rows of the next step.
 Status PanelGemm::run_padded(const Call& call, int64_t row, int64_t rows) const {
   int step = 0;
   while (step_rows_[step] < rows) ++step;

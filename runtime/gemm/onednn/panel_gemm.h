@@ -1,4 +1,4 @@
-// A GEMM with fixed n and k whose right side is panel16: oneDNN primitives for a ladder of row counts.
+// A GEMM with fixed n and k whose right side is panel16. It has a oneDNN primitive for each of several numbers of rows.
 #pragma once
 
 #include <memory>
@@ -11,20 +11,21 @@ namespace LINFORMER_NAMESPACE::onednn {
 
 class PanelGemm {
  public:
-  // unsupported when oneDNN has no generated code for it.
+  // Creates the primitives. Returns unsupported if oneDNN has no generated code for the GEMM.
   Status build(dnnl_engine_t engine, const GemmDesc& desc);
   uint64_t scratch_bytes() const;
   Status run(dnnl_engine_t engine, const Kernels& kernels, const GemmArgs& args, void* scratch) const;
 
  private:
-  // Primitives exist for 4, 8, 16, 32, ... rows and for max_m; any m is a sum of those from 16 on and a rest, which is
-  // padded in scratch to the next of them.
+  // There are primitives for 4, 8, 16, 32, ... and max_m rows. M rows are divided into steps of at least 16 rows and a
+  // rest, which is padded in scratch to the rows of a primitive.
   static constexpr int max_steps = 32;
-  struct Chunk {  // of columns
+  // The primitives of a chunk of columns.
+  struct Chunk {
     int64_t width = 0;
     Matmul overwrite[max_steps], add[max_steps];
   };
-  struct Call;  // what the steps of one run share
+  struct Call;
 
   Status build_chunk(dnnl_engine_t engine, int64_t width, Chunk* chunk);
   Status run_in_place(const Call& call, int step, int64_t row) const;
@@ -36,7 +37,7 @@ class PanelGemm {
   int64_t step_rows_[max_steps] = {};
   int64_t chunk_width_ = 0;
   bool in_tiles_ = false;
-  std::unique_ptr<Chunk> whole_, rest_;  // chunks of chunk_width_ columns and the narrower last one
+  std::unique_ptr<Chunk> whole_, rest_;  // The chunks of chunk_width_ columns, and the narrower last chunk.
   uint64_t scratchpad_bytes_ = 0;
 };
 

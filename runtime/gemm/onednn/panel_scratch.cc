@@ -7,8 +7,9 @@
 namespace LINFORMER_NAMESPACE::onednn {
 namespace {
 
-// oneDNN doesn't multiply f32 by 16-bit weights: they are widened a chunk of columns at a time, which should stay in
-// L2. f32 weights are multiplied whole: to copy a chunk first costs more than a nearer or wider layout gives back.
+// The most elements of a chunk of widened weights. oneDNN doesn't multiply f32 by 16-bit weights, so these are widened
+// a chunk of columns at a time, which should stay in L2. f32 weights are multiplied as a whole, because copying a chunk
+// first costs more than it gains.
 constexpr int64_t widened_elements = 256 * 1024;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// How a GEMM on panel16 weights is cut for oneDNN, and the scratch that this takes. Knows nothing of oneDNN: a part of
-// planned_scratch_bytes(), so in every build.
+// How a GEMM with panel16 weights is divided for oneDNN, and the scratch that this takes. It doesn't need oneDNN. Every
+// build has it, because planned_scratch_bytes() uses it.
 #pragma once
 
 #include "gemm/gemm.h"
@@ -7,26 +7,28 @@
 
 namespace LINFORMER_NAMESPACE::onednn {
 
-// Primitives have fixed n and k; GEMMs that vary, and plain right sides, go by way of sgemm.
+// Returns whether primitives compute the GEMM. They have fixed n and k, so sgemm computes GEMMs with a varying n or k.
+// It also computes those whose right side isn't in panels.
 bool takes_panels(const GemmDesc& desc);
 
-// Rows that go by way of scratch together; a step of the ladder in panel_gemm.h.
+// The most rows that are padded in scratch together. There is a primitive for this number of rows (panel_gemm.h).
 inline constexpr int64_t padded_rows = 16;
 
-// Columns that are multiplied at a time.
+// Returns the number of columns that are multiplied at a time.
 int64_t chunk_columns(const GemmDesc& desc);
-// Chunks of columns go by way of a tile in scratch, since primitives write dense rows only.
+// Returns whether sums go through a tile in scratch. They do if there are chunks of columns, because primitives write
+// dense rows only.
 inline bool in_tiles(const GemmDesc& desc) { return chunk_columns(desc) < desc.n; }
 
-// The three parts of scratch, one after the other. oneDNN's own scratchpad follows.
+// The three parts of scratch, which lie one after the other. oneDNN's own scratchpad follows them.
 struct PanelScratch {
   struct Part {
     int64_t rows, cols;
     int64_t elements() const { return rows * cols; }
   };
-  Part a_rows;   // rows of A, padded to a step
-  Part tile;     // sums: rows of a step by a chunk of columns
-  Part widened;  // a chunk of 16-bit weights as f32, panel16
+  Part a_rows;   // Rows of A, padded to the rows of a primitive.
+  Part tile;     // Sums: the rows of a step by the columns of a chunk.
+  Part widened;  // A chunk of 16-bit weights, widened to f32 in panel16.
 };
 PanelScratch panel_scratch(const GemmDesc& desc);
 uint64_t panel_scratch_bytes(const GemmDesc& desc);

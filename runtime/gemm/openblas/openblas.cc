@@ -10,8 +10,9 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-// A sequential OpenBLAS keeps its packing buffers in unguarded globals, so two threads inside it at once give wrong
-// numbers. The OpenMP build (which the project prefers) and the pthread build take care of that themselves.
+// Holds a lock if OpenBLAS is a sequential build, which keeps its packing buffers in unguarded globals, so that two
+// threads in it at the same time would get wrong results. The OpenMP build, which the project prefers, and the pthread
+// build need no lock.
 class Guard {
  public:
   explicit Guard(const OpenblasLibrary& blas) : locked_(blas.threads == OpenblasThreads::sequential) {
@@ -34,7 +35,7 @@ class Guard {
 Status sgemm(const ConstMatrix& a, bool transposed, const ConstMatrix& b, float beta, const MutableMatrix& c) {
   const OpenblasLibrary& blas = opened_openblas();
   const Guard guard(blas);
-  // Leading dimensions must cover a row even where there is only one.
+  // A leading dimension must be at least the length of a row, even if there is only one row.
   blas.sgemm(CblasRowMajor, CblasNoTrans, transposed ? CblasTrans : CblasNoTrans, static_cast<blasint>(c.rows),
              static_cast<blasint>(c.cols), static_cast<blasint>(a.cols), 1.f, a.data,
              static_cast<blasint>(std::max(a.ld, a.cols)), b.data, static_cast<blasint>(std::max(b.ld, b.cols)), beta,

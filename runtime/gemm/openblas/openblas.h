@@ -1,4 +1,5 @@
-// OpenBLAS's sgemm for the products, the native row kernels for everything else. f32 arithmetic.
+// The OpenBLAS provider. It uses OpenBLAS's sgemm for products and the native row kernels for everything else. It
+// computes in f32.
 #pragma once
 
 #include "gemm/gemm.h"

@@ -7,8 +7,8 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-// OpenBLAS maps a buffer for each processor when it is opened, and one for each thread that is in it at once. They have
-// 128 MB on x86-64, and less elsewhere.
+// OpenBLAS maps a buffer for each processor when it is opened, and one for each thread that calls it at the same time.
+// A buffer has 128 MB on x86-64, and less on other processors.
 constexpr uint64_t buffer_bytes = uint64_t{128} << 20;
 constexpr uint64_t library_bytes = uint64_t{64} << 20;
 
@@ -19,10 +19,10 @@ OpenedOnce<OpenblasLibrary>& opened() {
   return only;
 }
 
-// Of what openblas_get_config() says: "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ...".
+// Returns the version in the text of openblas_get_config(): "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ...".
 Version version_in(const char* config) {
   constexpr char name[] = "OpenBLAS ";
-  constexpr uint32_t most = 1000000;  // of a number; more is no version
+  constexpr uint32_t most = 1000000;  // Digits are read while the number is below this, so that it can't overflow.
   uint32_t numbers[3] = {};
   const char* at = std::strstr(config, name);
   if (at == nullptr) return {};
@@ -60,7 +60,7 @@ Status open_openblas(const LibraryNames& names, OpenblasLibrary* library) {
   LINFORMER_TRY(find_function(*handle, names, "cblas_sgemm", &library->sgemm));
   LINFORMER_TRY(find_function(*handle, names, "openblas_get_parallel", &get_parallel));
   LINFORMER_TRY(find_function(*handle, names, "openblas_get_config", &get_config));
-  // Both kinds may have the same file name.
+  // Builds with 64-bit and with 32-bit integers may have the same file name.
   const bool wide = std::strstr(get_config(), "USE64BITINT") != nullptr;
   if (wide != (sizeof(blasint) == 8)) {
     return Status::error(Code::unsupported,

@@ -1,4 +1,4 @@
-// OpenBLAS, opened when it is first asked for.
+// Opens OpenBLAS when the backend is first used.
 #pragma once
 
 #include <cblas.h>
@@ -9,25 +9,27 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// What openblas_get_parallel() says.
+// The kinds of OpenBLAS builds, with the numbers that openblas_get_parallel() returns.
 enum class OpenblasThreads { sequential = 0, pthreads = 1, openmp = 2 };
 
 struct OpenblasLibrary {
-  void* handle = nullptr;  // for functions that only some builds have: LAPACK's
+  void* handle = nullptr;  // The opened library, for functions that only some builds have, such as those of LAPACK.
   decltype(&cblas_sgemm) sgemm = nullptr;
-  Version version = {};  // 0.0.0 where it doesn't say
+  Version version = {};  // 0.0.0 if the library doesn't say its version.
   OpenblasThreads threads = OpenblasThreads::sequential;
-  OpenMp openmp;  // of the OpenMP build; empty otherwise
+  OpenMp openmp;  // Empty unless this is the OpenMP build.
 };
 
-// Where it is looked for: the folder where the build found it, then wherever the system looks.
+// Returns the names of the library, which is looked for in the folder where the build found it, and then wherever the
+// system looks.
 const LibraryNames& openblas_names();
-// For so many threads that will be in it at once. Thread-safe. out_of_memory where the process's limit of address space
-// leaves too little: OpenBLAS would ask for it again and again, for ever.
+// Opens the library unless it is open, for `threads` threads that will call it at the same time. It is thread-safe.
+// Returns out_of_memory if the process's limit of address space leaves too little room. OpenBLAS itself would ask for
+// the memory again and again without end.
 Result<const OpenblasLibrary*> openblas_library(int threads);
-// The same where openblas_library() has succeeded before.
+// Returns the library. openblas_library() must have succeeded before.
 const OpenblasLibrary& opened_openblas();
-// Opens other files, each time anew; for tests.
+// Opens a library of other names, anew in each call. Tests use it.
 Status open_openblas(const LibraryNames& names, OpenblasLibrary* library);
 
 }  // namespace LINFORMER_NAMESPACE

@@ -1,4 +1,4 @@
-// Answerer: questions and contexts in, the spans of the contexts that answer them out.
+// Answerer: takes questions and contexts, and gives the spans of the contexts that answer the questions.
 #pragma once
 
 #include <cstddef>
@@ -14,54 +14,59 @@
 
 namespace LINFORMER_NAMESPACE {
 
+// One answer to a question.
 struct Answer {
-  std::string_view text = {};  // these bytes of the context as given; empty where there is no answer
-  float score = 0;             // the sum of the probabilities of the spans of this text; may be above 1
-  Offset offset = {};          // in the context; of several spans the first one's
-  bool no_answer = false;      // that the context doesn't answer the question (AnswererOptions::no_answer)
+  std::string_view text = {};  // The bytes of the context as it was given. Empty if no_answer is true.
+  float score = 0;             // The sum of the probabilities of the spans with this text. It may be above 1.
+  Offset offset = {};          // The place in the context. If several spans have this text, it is the first one's.
+  // Whether the answer is that the context doesn't answer the question (AnswererOptions::no_answer).
+  bool no_answer = false;
 };
 
-// The answers to one question. Valid during the visit.
+// The answers to one question. It is valid during the visit.
 struct Answers {
   const TextReport& report;
-  std::span<const Answer> answers;  // best first; empty where the report has an error, and where nothing can be one
+  // The best answer comes first. Empty if the report has an error, and if no span can be an answer.
+  std::span<const Answer> answers;
 };
 
 struct AnswererOptions {
-  static constexpr int64_t default_window = 384, default_overlap = 128;  // tokens
+  static constexpr int64_t default_window = 384, default_overlap = 128;  // In tokens.
 
-  // max_tokens 0: default_window, or the model's N where that is less. overlap -1: default_overlap, or half of
-  // max_tokens where that is less. on_long may also be truncate (the context) or error. The context alone is cut or
-  // read by windows, whatever the truncation says; keep isn't looked at.
+  // How texts are read. max_tokens 0 means default_window, or the model's N if that is less. overlap -1 means
+  // default_overlap, or half of max_tokens if that is less. on_long may also be truncate, which cuts the context, or
+  // error. Only the context is cut or read by windows: truncation and keep are ignored.
   TextOptions texts = {.on_long = OnLong::window};
-  int64_t max_answer_tokens = 15;  // of a span
-  int64_t top_k = 1;               // answers to a question; a short context has fewer
-  bool no_answer = false;          // an answer may be that there is none: for models that learned it (SQuAD 2)
-  int head = -1;                   // of the model's heads one that answers (HeadInfo::spans); -1: the first such
+  int64_t max_answer_tokens = 15;  // The most tokens of a span.
+  int64_t top_k = 1;               // The number of answers to a question. A short context may have fewer.
+  // Whether one of the answers may be that there is none. It is for models that learned this (SQuAD 2).
+  bool no_answer = false;
+  int head = -1;  // The index of the model's head that gives the answers (HeadInfo::spans). -1: the first such head.
 };
 
-// What a head says that scores each token as the begin and as the end of an answer, as the question answering pipeline
-// of Hugging Face's transformers 4 makes it, without its align_to_words. In each window begins and ends have
-// probabilities by softmax over the context's tokens and the first token, which stands for no answer. A span's
-// probability is the product of its begin's and its end's. Of each window the top_k best spans count, and of equal ones
-// the first; those of the same text, but for upper and lower case, are one answer. The probability of no answer is the
-// least of the windows'.
+// Finds answers with a head that scores each token as the begin and as the end of an answer. It does what the question
+// answering pipeline of Hugging Face's transformers 4 does without align_to_words. In each window, begins and ends get
+// probabilities by a softmax over the context's tokens and the first token of the window, which stands for "no answer".
+// The probability of a span is the product of the probabilities of its begin and its end. The top_k best spans of each
+// window count; of spans with equal probabilities, the first is better. Spans with the same text, upper and lower case
+// apart, are one answer. The probability of "no answer" is the smallest one of all windows.
 //
-// Owns its tokenizer, sessions and threads; shares the model. Not thread-safe: one call at a time. Movable.
+// An Answerer owns its tokenizer, sessions and threads, and shares the model. Not thread-safe: one call at a time.
+// Movable.
 class Answerer {
  public:
-  // Errors: those of Session and Tokenizer, and invalid_argument for a model without a head that answers, for a head
-  // that is another, and for options out of range.
+  // Returns the errors of Session and Tokenizer, and invalid_argument for a model without a head that answers, for a
+  // head of another kind, and for options out of range.
   static Result<Answerer> create(std::shared_ptr<const Model> model, const AnswererOptions& options = {});
 
-  // TextInput::text is a question and TextInput::pair its context. visit(context, index, answers) for each, in order,
-  // on this thread. A question without a context, and one that leaves the context no room in a window
-  // (TextReport::beyond), has an error in its report and keeps its place; an error returned is of the call itself.
-  // visit returns whether more are wanted. Results don't depend on what runs beside a question, nor on threads. Memory
-  // is bounded whatever the number of questions; progress counts them.
+  // Answers each question, TextInput::text, from its context, TextInput::pair. It calls visit(context, index, answers)
+  // for each question, in order, on this thread, until visit returns false. A question keeps its place and has an error
+  // in its report if it has no context, or if it leaves the context no room in a window (TextReport::beyond). A
+  // returned error concerns the whole call. Results depend neither on the other questions nor on the threads. Memory is
+  // bounded whatever the number of questions. control.progress gets the share of the questions that are done.
   using Visit = bool (*)(void* context, size_t index, const Answers& answers);
   Status answer(const TextList& questions, Visit visit, void* context, const RunControl& control = {});
-  // The same for a callable.
+  // As above, with any callable object as `visit`.
   template <class Callable>
   requires std::is_invocable_r_v<bool, Callable&, size_t, const Answers&> Status
   answer(const TextList& questions, Callable&& visit, const RunControl& control = {}) {
@@ -74,13 +79,13 @@ class Answerer {
         const_cast<void*>(static_cast<const void*>(&visit)), control);
   }
 
-  // The head that is asked: its index in the model.
+  // Returns the index of the head that gives the answers.
   int head() const;
-  // Tokens of a window, the question's among them.
+  // Returns the most tokens of a window, including the question's.
   int64_t max_tokens() const;
-  // Questions that are worked on at once: calls with fewer leave threads idle.
+  // Returns the number of questions that are worked on at once. A call with fewer questions may leave threads idle.
   size_t texts_at_once() const;
-  // One for each thread: their plan and profile (Session::profile).
+  // Returns the sessions, one for each thread, for example to read their plans and profiles.
   std::span<const Session> sessions() const;
 
   Answerer(Answerer&&) noexcept;

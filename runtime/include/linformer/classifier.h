@@ -1,4 +1,4 @@
-// Classifier: strings in, the scores of classification heads out.
+// Classifier: takes texts, and gives the scores of classification heads.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,15 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// What the heads say of one text: of each head its logits, and what its kind makes of them (Output::probabilities).
-// The means of its windows, where it was read in several. Valid during the visit.
+// What the heads say about one text: for each head its logits, and the probabilities that its kind makes of them
+// (Output::probabilities). If the text was read in several windows, these are the means over the windows. It is valid
+// during the visit.
 struct Classification {
   const TextReport& report;
-  std::span<const float> values;  // [heads][logits, probabilities]; empty where the report has an error
+  std::span<const float> values;  // [heads][logits, probabilities]. Empty if the report has an error.
   std::span<const int64_t> classes;
 
-  // `head` is an index into the classifier's heads.
+  // Return the numbers of one head. `head` is an index into the classifier's heads.
   std::span<const float> logits(size_t head = 0) const { return part(head, 0); }
   std::span<const float> probabilities(size_t head = 0) const { return part(head, 1); }
 
@@ -35,26 +36,35 @@ struct Classification {
 
 struct ClassifierOptions {
   TextOptions texts = {};
-  // The model's classification heads to ask, all in one pass; empty: the first one. Heads that compare two texts don't
-  // go with others, and heads that score each token with none (Session).
+  // The indices of the model's classification heads that are asked, all in one pass. If empty, the first head is asked.
+  // A head that compares two texts can't be combined with heads that don't, and a head that scores each token can't be
+  // used.
   std::span<const int> heads = {};
 };
 
-// Owns its tokenizer, sessions and threads; shares the model. Not thread-safe: one call at a time. Movable.
+// Classifies texts. A Classifier owns its tokenizer, sessions and threads, and shares the model. Not thread-safe: one
+// call at a time. Movable.
+//
+//   auto classifier = linformer::Classifier::create(model, {.texts = {.cpu = {.threads = 2}}});
+//   if (!classifier.ok()) return classifier.status();
+//   const std::string_view texts[] = {"A lovely, moving film.", "What a waste of two hours!"};
+//   std::vector<float> probabilities(2 * classifier->classes());
+//   linformer::Status done = classifier->classify(texts, probabilities);
 class Classifier {
  public:
-  // Errors: those of Session and Tokenizer, and invalid_argument for heads and options that don't fit the model.
+  // Returns the errors of Session and Tokenizer, and invalid_argument for heads and options that don't fit the model.
   static Result<Classifier> create(std::shared_ptr<const Model> model, const ClassifierOptions& options = {});
 
-  // probabilities[i * classes() + c], of the first head, for any number of texts. The first text without an answer is
-  // the error, which names it; `probabilities` is then unspecified, as after an error of the call itself.
+  // Writes the probabilities of the first head to probabilities[i * classes() + c], for any number of texts. If a text
+  // can't be classified, it returns an error that names the first such text. After an error, `probabilities` is
+  // unspecified.
   Status classify(const TextList& texts, std::span<float> probabilities, const RunControl& control = {});
-  // visit(context, index, classification) for each text, in order, on this thread. A text that can't be read has an
-  // error in its report and keeps its place; an error returned is of the call itself. visit returns whether more are
-  // wanted. Memory is bounded whatever the number of texts; progress counts texts.
+  // Calls visit(context, index, classification) for each text, in order, on this thread, until visit returns false. A
+  // text that can't be read keeps its place and has an error in its report. A returned error concerns the whole call.
+  // Memory is bounded whatever the number of texts. control.progress gets the share of the texts that are done.
   using Visit = bool (*)(void* context, size_t index, const Classification& classification);
   Status classify(const TextList& texts, Visit visit, void* context, const RunControl& control = {});
-  // The same for a callable.
+  // As above, with any callable object as `visit`.
   template <class Callable>
   requires std::is_invocable_r_v<bool, Callable&, size_t, const Classification&> Status
   classify(const TextList& texts, Callable&& visit, const RunControl& control = {}) {
@@ -67,13 +77,13 @@ class Classifier {
         const_cast<void*>(static_cast<const void*>(&visit)), control);
   }
 
-  // Outputs of a head, by its index in ClassifierOptions::heads.
+  // Returns the number of outputs of a head, by its index in ClassifierOptions::heads.
   int64_t classes(size_t head = 0) const;
-  // Tokens, or vectors, that a text is cut to.
+  // Returns the number of tokens, or vectors, that a text is cut to.
   int64_t max_tokens() const;
-  // How many texts the session runs in parallel. Calls with fewer texts do not use all threads.
+  // Returns the number of texts that are worked on at once. A call with fewer texts may leave threads idle.
   size_t texts_at_once() const;
-  // One for each thread: their plan and profile (Session::profile).
+  // Returns the sessions, one for each thread, for example to read their plans and profiles.
   std::span<const Session> sessions() const;
 
   Classifier(Classifier&&) noexcept;

@@ -1,4 +1,4 @@
-// MaskedLm: the logits of a masked-LM head at chosen positions of sequences, in bounded memory.
+// MaskedLm: computes the logits of a masked-LM head at chosen positions of sequences, in bounded memory.
 #pragma once
 
 #include <cstddef>
@@ -12,28 +12,30 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// Holds the logits of some positions at a time. Not thread-safe; movable.
+// Computes the logits of a masked-LM head at chosen positions, and holds the logits of only some positions at a time.
+// Not thread-safe; movable.
 class MaskedLm {
  public:
-  // Floats that are held without another wish: 256 MiB, which are 1,335 positions of RoBERTa's vocabulary and 2,198 of
-  // BERT's. Nearly all texts have fewer.
+  // The default limit of the logits that are held, in floats: 256 MiB. This is enough for 1,335 positions with
+  // RoBERTa's vocabulary and for 2,198 with BERT's. Nearly all texts have fewer positions.
   static constexpr int64_t most_logits = int64_t{1} << 26;
 
-  // For `session` and others of its model. `positions_at_once`: whose logits are held; 0: as many as most_logits has
-  // room for, and at least one. Errors: invalid_argument where the model has no masked-LM head or the number is
-  // negative; out_of_memory.
+  // Creates a MaskedLm for `session` and for other sessions of the same model. `positions_at_once` is the number of
+  // positions whose logits are held. 0: as many as most_logits has room for, but at least one. Returns invalid_argument
+  // if the model has no masked-LM head or if the number is negative, and out_of_memory.
   static Result<MaskedLm> create(const Session& session, int64_t positions_at_once = 0);
 
-  // visit(context, i, logits) for each of `positions`, in order, on this thread; it returns whether more are wanted.
-  // `positions` are in the order of their texts, which are indices into `inputs`; the logits, vocabulary() of them, are
-  // valid during the visit. Texts without a position are not run, all others once: where there are more positions than
-  // are held at once, in several smaller batches. Only a text that by itself has more is run again for each part of
-  // them. Errors: those of Session::run(), and invalid_argument for positions of texts that aren't there or out of
-  // order. Positions that were visited before an error are right.
+  // Calls visit(context, i, logits) for each of `positions`, in order, on this thread, until visit returns false. A
+  // position's `text` is an index into `inputs`, and positions must be ordered by it. There are vocabulary() logits,
+  // which are valid during the visit. Sequences without a position are not run. If there are more positions than are
+  // held at once, the sequences are run in several smaller batches, but each sequence only once. Only a sequence that
+  // has more positions than are held at once is run several times. Returns the errors of Session::run(), and
+  // invalid_argument for positions of sequences that don't exist or that are out of order. Positions that were visited
+  // before an error have valid logits.
   using Visit = bool (*)(void* context, size_t position, std::span<const float> logits);
   Status run(Session* session, std::span<const Input> inputs, std::span<const MaskPosition> positions, Visit visit,
              void* context, const RunControl& control = {});
-  // The same for a callable.
+  // As above, with any callable object as `visit`.
   template <class Callable>
   requires std::is_invocable_r_v<bool, Callable&, size_t, std::span<const float>> Status
   run(Session* session, std::span<const Input> inputs, std::span<const MaskPosition> positions, Callable&& visit,
@@ -60,7 +62,8 @@ class MaskedLm {
   std::unique_ptr<State> state_;
 };
 
-// log(sum(exp(logits))): the probability of token i is exp(logits[i] - it). NaN where a logit isn't finite.
+// Returns log(sum(exp(logits))). The probability of token i is exp(logits[i] - log_sum_exp(logits)). Returns NaN if a
+// logit isn't finite.
 double log_sum_exp(std::span<const float> logits);
 
 }  // namespace LINFORMER_NAMESPACE

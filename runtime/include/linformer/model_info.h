@@ -1,6 +1,6 @@
-// What a model is, for programs that show, check or choose: plain structs, which Model's functions fill. Texts (with a
-// 0 behind their last byte) and spans live as long as the model. A `const char*` is a static name, such as "gelu", of
-// what only people read.
+// What a model is, for programs that show or check a model or choose by it. Model's functions fill these plain structs.
+// Strings (which end with a 0 byte) and spans live as long as the model. A `const char*` points to a static name, such
+// as "gelu", that is meant for people to read.
 #pragma once
 
 #include <cstdint>
@@ -13,180 +13,202 @@
 namespace LINFORMER_NAMESPACE {
 
 struct ModelInfo {
-  std::string_view producer;  // program and version that wrote the file
-  std::string_view dialect;   // "fairseq", ...
-  uint32_t format = 0;        // version of the file format
-  int64_t max_tokens = 0;     // N, with what the model puts before a text
-  int64_t prefix_rows = 0;    // that the model puts before a text: n tokens make n + prefix_rows rows
-  int64_t vocabulary = 0;     // 0: the model reads vectors
-  int64_t vector_width = 0;   // of those
-  int64_t width = 0;          // d_model
+  std::string_view producer;  // The program that wrote the file, and its version.
+  std::string_view dialect;   // The implementation that the checkpoint came from: "fairseq", ...
+  uint32_t format = 0;        // The version of the file format.
+  int64_t max_tokens = 0;     // N: the most tokens of a sequence, including the rows that the model puts before it.
+  int64_t prefix_rows = 0;    // The rows that the model puts before a sequence: n tokens become n + prefix_rows rows.
+  int64_t vocabulary = 0;     // 0 if the model reads vectors.
+  int64_t vector_width = 0;   // The width of the vectors that the model reads, or 0 if it reads tokens.
+  int64_t width = 0;          // d_model, the width of the encoder's rows.
   int layers = 0;
-  int heads = 0;  // classification heads
+  int heads = 0;  // The number of classification heads.
   int tensors = 0;
-  int32_t pad_id = -1;   // -1: none
-  int32_t mask_id = -1;  // -1: none
+  int32_t pad_id = -1;   // -1: the model has no pad token.
+  int32_t mask_id = -1;  // -1: the model has no mask token.
   TokenizerKind tokenizer = TokenizerKind::none;
   bool has_masked_lm = false;
-  bool has_embedding = false;  // it says how texts become vectors
-  bool has_decoder = false;    // an encoder-decoder: its heads belong to the decoder
+  bool has_embedding = false;  // Whether the model says how a text becomes one vector.
+  bool has_decoder = false;    // Whether the model is an encoder-decoder. Its heads then read the decoder's rows.
 };
 
-// A classification head: it pools the rows, then come norm, linear and activation, as far as it has them, then the
-// linear that gives the outputs. The norm may come behind the activation instead.
+// A classification head. It pools the rows, then applies the optional norm, linear layer and activation, and then the
+// linear layer that gives the outputs. If norm_after_dense is true, the norm comes after the activation.
 struct HeadInfo {
   std::string_view name;
   HeadKind kind = HeadKind::single_label;
-  int64_t classes = 0;  // outputs
+  int64_t classes = 0;  // The number of outputs.
   bool has_labels = false;
-  bool compares_two = false;  // a row of scores for two texts
-  bool each_token = false;    // a row of scores for each token
-  bool spans = false;         // they are the logits of a span's begin and end: Answerer
+  bool compares_two = false;  // The head gives one row of scores for two texts, each of which is a sequence.
+  bool each_token = false;    // The head gives a row of scores for each token.
+  bool spans = false;  // The scores are the logits of the begin and of the end of a span, as Answerer needs them.
   Pooling pooling = Pooling::first_token;
   bool norm = false;
-  bool dense = false;  // a linear of its own before the outputs, with `activation` behind it
+  bool dense = false;  // Whether a linear layer with `activation` comes before the layer that gives the outputs.
   bool norm_after_dense = false;
   const char* activation = "none";
-  const char* score_activation = "none";  // of a score: what probabilities make of its output
+  const char* score_activation = "none";  // For HeadKind::score: the function that makes the probability of the output.
 };
 
 // The masked-LM head.
 struct MaskedLmInfo {
   bool present = false;
-  bool tied = false;   // its weight is the token embedding
-  bool dense = false;  // a linear with `activation` and norm before; otherwise it reads the rows themselves
+  bool tied = false;  // Whether its weight is the token embedding.
+  // Whether a linear layer with `activation` comes before the output. If not, the output reads the rows.
+  bool dense = false;
   bool norm = false;
   const char* activation = "none";
 };
 
-// How the model makes one vector of a text: Output::embeddings().
+// How the model makes one vector of a text: see Output::embeddings().
 struct SentenceEmbeddingInfo {
   bool present = false;
   Pooling pooling = Pooling::mean;
-  int64_t linear_width = 0;  // of the vector that a linear behind the pooling gives; 0: there is no linear
+  // The width of the vector that a linear layer after the pooling gives. 0: there is no such layer.
+  int64_t linear_width = 0;
   const char* activation = "none";
-  bool norm = false;             // a LayerNorm behind the linear, or the pooling
-  bool normalize = false;        // divided by its length
-  int prompts = 0;               // Model::prompt()
-  int default_prompt = -1;       // that is put before texts where none is chosen; -1: none is
-  bool excludes_prompt = false;  // tokens of a prompt are left out of the vector
-  // Not 0: a text that is cut to n tokens is cut to n times as many code points before (model2vec).
+  // Whether a LayerNorm comes after the linear layer, or after the pooling if there is no linear layer.
+  bool norm = false;
+  bool normalize = false;  // Whether the vector is divided by its length.
+  int prompts = 0;         // The number of prompts: see Model::prompt().
+  // The index of the prompt that is used if the caller chooses none. -1: the model has no default prompt.
+  int default_prompt = -1;
+  bool excludes_prompt = false;  // Whether the tokens of a prompt are left out of the vector.
+  // If this isn't 0, a text that is cut to n tokens is first cut to n * characters_per_token code points (model2vec).
   int64_t characters_per_token = 0;
 };
 
-// What may be put before a text that becomes a vector.
+// A text that is put before each text that becomes a vector.
 struct PromptInfo {
   std::string_view name;
-  std::string_view text;  // with its space at the end, if it has one
+  std::string_view text;  // Includes its space at the end, if it has one.
 };
 
 // How tokens or vectors become the rows of the first layer.
 struct EmbeddingInfo {
   bool reads_tokens = false;
-  // Of vectors: their width, a norm, a linear to another width (0: none), another norm.
+  // For vectors: their width, an optional norm, an optional linear layer to another width (0: there is none), and
+  // another optional norm.
   int64_t vector_width = 0;
   bool vector_norm_in = false;
   int64_t vector_linear_width = 0;
   bool vector_norm_out = false;
-  const char* prefix = "none";     // what is put before a text: "none", "row" (a learned one) or "token"
-  int32_t prefix_token = -1;       // its id; -1: none
-  const char* positions = "none";  // "none", "learned", "sinusoidal_halves" (sines, then cosines) or
-                                   // "sinusoidal_interleaved" (in turn)
-  int64_t position_offset = 0;     // learned: row of the first token
+  const char* prefix = "none";  // What is put before a sequence: "none", "row" (a learned row) or "token".
+  int32_t prefix_token = -1;    // The id of that token, or -1.
+  // "none", "learned", "sinusoidal_halves" (all sines, then all cosines) or "sinusoidal_interleaved" (sines and cosines
+  // by turns).
+  const char* positions = "none";
+  int64_t position_offset = 0;  // For learned positions: the row of the table that the first token uses.
   bool positions_count_non_pad = false;
-  int64_t token_types = 0;   // 0: it has no table of them
-  int64_t factor_width = 0;  // of the token embedding, which a linear takes to the model's width; 0: not factorised
+  int64_t token_types = 0;  // The number of token types. 0: the model has no table of types.
+  // The width of a factorised token embedding, which a linear layer (the factor) maps to the model's width. 0: the
+  // embedding isn't factorised.
+  int64_t factor_width = 0;
   bool norm = false;
-  bool norm_before_factor = false;  // and of its width
-  bool transform = false;           // a further linear
+  bool norm_before_factor = false;  // Whether the norm comes before the factor, and so has the embedding's width.
+  bool transform = false;           // Whether there is another linear layer.
 };
 
-// Of one of a model's two encoders.
+// One of a model's encoders: the encoder itself, or the decoder of an encoder-decoder.
 struct EncoderInfo {
   int64_t max_tokens = 0;
   int64_t vocabulary = 0;
-  int32_t pad_id = -1;                // -1: none
+  int32_t pad_id = -1;                // -1: there is no pad token.
   int64_t width = 0;                  // d_model
-  const char* norm = "post";          // where norms are: "post" or "pre"
+  const char* norm = "post";          // Whether norms come after each half of a layer ("post") or before it ("pre").
   const char* residual = "standard";  // "standard", "reversible" or "none"
   bool final_norm = false;
-  bool output_linear = false;  // behind the last layer, to output_width
+  bool output_linear = false;  // Whether a linear layer to output_width comes after the last layer.
   int64_t output_width = 0;
-  bool zero_masked_rows = false;     // masked rows of the output are zero
-  int64_t encoder_states_width = 0;  // of the rows that cross attention reads; 0: no layer does
+  bool zero_masked_rows = false;  // Whether masked rows of the output are set to zero.
+  // The width of the rows that cross attention reads. 0: no layer has cross attention.
+  int64_t encoder_states_width = 0;
   int layers = 0;
-  int projections = 0;  // as the file lists them; layers may share one
+  int projections = 0;  // The number of entries in the file's list of projections. Several layers may share one.
   EmbeddingInfo embedding;
 };
 
 struct LayerInfo {
-  // heads / kv_heads heads of queries that follow one another share a head of keys and values.
+  // Each group of heads / kv_heads successive query heads shares one head of keys and values.
   int64_t heads = 0, kv_heads = 0, head_dim = 0;
-  float scale = 0;  // of the scores
+  float scale = 0;  // The factor that scores are multiplied by.
   bool value_is_key = false;
   bool causal = false;
-  // Indices for Model::projection(): one that all heads share, or one for each. No values' where they are the keys.
+  // Indices for Model::projection(): one index if all heads share a projection, or one for each head. value_projections
+  // is empty if the values are the keys.
   std::span<const uint32_t> key_projections, value_projections;
-  const char* key_source = "own";  // "own", "encoder_states" or "encoder_states_or_own" (where there are any)
-  const char* row_mask = "none";   // what attention does with masked rows: "none", "zeroed" or "excluded"
+  // Where keys and values come from: "own" rows of the layer, "encoder_states" that the caller passes (cross
+  // attention), or "encoder_states_or_own" (the encoder states if the caller passes some, otherwise the layer's own
+  // rows).
+  const char* key_source = "own";
+  // What attention does with the keys and values of masked rows: "none", "zeroed" (they are zero and still count) or
+  // "excluded" (the softmax leaves them out).
+  const char* row_mask = "none";
   const char* output_activation = "none";
-  float rotary_base = 0;   // 0: no rotary positions
-  float rotary_scale = 1;  // what those multiply positions by
-  // So many rows on each side are what a row sees of the others as they are. 0: all, of full attention; else none.
-  // Compressed keys are seen by every row, beside a window too.
+  float rotary_base = 0;   // 0: there are no rotary positions.
+  float rotary_scale = 1;  // The factor that positions are multiplied by before the rotation.
+  // A row sees the uncompressed rows that are at most this many positions away. 0 means all rows in full attention, and
+  // none if keys are compressed. Every row sees the compressed keys, also in a layer with a window.
   int64_t window = 0;
-  const char* norm_kind = "layer";  // of the norms around attention and feed-forward network: "layer" or "rms"
-  bool query_key_norms = false;     // queries or keys have norms of their own
-  bool outer_norm = false;          // the sum of the layer's input and the normalised attention has a norm too
-  bool position_bias = false;       // a bias on the scores by distance; compressed keys beside a window have none
-  bool full_attention = false;      // none of its positions are compressed
-  int64_t width = 0;                // of the rows that it reads
-  int64_t ffn_width = 0;            // 0: it has no feed-forward network
-  const char* activation = "gelu";  // of that
+  // The kind of the norms around attention and feed-forward network: "layer" or "rms".
+  const char* norm_kind = "layer";
+  bool query_key_norms = false;  // Whether queries or keys have norms of their own.
+  bool outer_norm = false;  // Whether the sum of the layer's input and the normalised attention output has a norm, too.
+  // Whether a bias that depends on the distance of two positions is added to the scores. Compressed keys beside a
+  // window have no such bias.
+  bool position_bias = false;
+  bool full_attention = false;      // Whether none of the layer's keys and values are compressed.
+  int64_t width = 0;                // The width of the rows that the layer reads.
+  int64_t ffn_width = 0;            // The inner width of the feed-forward network. 0: there is no such network.
+  const char* activation = "gelu";  // The activation of the feed-forward network.
   bool gated = false;
 };
 
-// What compresses positions to k.
+// A projection that compresses the keys or values of a sequence's positions to k rows.
 struct ProjectionInfo {
-  const char* kind = "none";  // "linear", "convolution", "mean_pool", "max_pool" or "none" (full attention)
+  const char* kind = "none";  // "linear", "convolution", "mean_pool", "max_pool" or "none" (full attention).
   int64_t k = 0;
-  const char* order = "before_linear";  // of the key and value linears: "before_linear" or "after_linear"
-  int64_t kernel = 0, stride = 0;       // convolution and pooling: a window's positions, and from one to the next
-  int weight = -1, bias = -1;           // indices for Model::tensor(); -1: none
-  // What each of the k rows of a text of n tokens is multiplied by: "none"; "inverse_root", 1 / sqrt(n); or
-  // "restored_norm", the norm of its row of the weight over that of the row's first n elements.
+  // Whether it comes before or after the linear layer of the keys or values: "before_linear" or "after_linear".
+  const char* order = "before_linear";
+  // For convolution and pooling: the positions in a window, and the distance of two windows.
+  int64_t kernel = 0, stride = 0;
+  int weight = -1, bias = -1;  // Indices for Model::tensor(). -1: there is no such tensor.
+  // The factor of each of the k compressed rows in a sequence of n tokens: "none", "inverse_root" (1 / sqrt(n)) or
+  // "restored_norm" (the norm of the row of the weight divided by the norm of that row's first n elements).
   const char* length_scale = "none";
-  // 0: all k compressed rows take part in attention in every text. Otherwise one row for each of the e exact tokens is
-  // followed by k - e rows that stand in order for so many positions. In a text of n tokens, the first
+  // If `span` is 0, all k compressed rows take part in attention in every sequence. Otherwise there is one row for each
+  // of the e exact tokens, followed by k - e rows that divide the positions 0 to span - 1 among them, in order. In a
+  // sequence of n tokens, the first
   //   min(k, e + ceil((k - e) n / span))
-  // rows take part, or none if the window of each token shows the whole text.
+  // rows take part, or none if each token's window shows the whole sequence.
   int64_t span = 0;
-  // Token ids. In a text that contains exact_tokens[i], the key and the value in compressed row i are copied from the
-  // first such token that isn't masked; row i of E is not used. The span is valid as long as the model.
+  // Token ids. In a sequence that contains exact_tokens[i], the key and the value in compressed row i are copies of the
+  // key and value of the first such token that isn't masked, and row i of E is not used. The span is valid as long as
+  // the model.
   std::span<const uint32_t> exact_tokens;
 };
 
 struct TokenizerInfo {
-  static constexpr int32_t first_text = -1, second_text = -2;  // in the templates
+  static constexpr int32_t first_text = -1, second_text = -2;  // Stand for the texts in the templates.
 
   TokenizerKind kind = TokenizerKind::none;
   int64_t tokens = 0, merges = 0, added_tokens = 0;
-  int32_t unk_id = -1, bos_id = -1, eos_id = -1, pad_id = -1, mask_id = -1;  // -1: none
-  // What surrounds one text and two: ids, with first_text and second_text in the places of the texts. pair_types: the
-  // token type of each item of pair_template; empty: all 0.
+  int32_t unk_id = -1, bos_id = -1, eos_id = -1, pad_id = -1, mask_id = -1;  // -1: the tokenizer has no such token.
+  // The tokens around one text and around two texts: ids, with first_text and second_text in the places of the texts.
+  // pair_types is the token type of each item of pair_template. If it is empty, all types are 0.
   std::span<const int32_t> single_template, pair_template;
   std::span<const uint8_t> pair_types;
   bool lowercase = false, strip_accents = false;
 };
 
 struct TensorInfo {
-  std::string_view name;  // the checkpoint's
+  std::string_view name;  // The tensor's name in the checkpoint.
   ElementType type = ElementType::f32;
-  const char* layout = "row_major";  // schema/FORMAT.md: "row_major", "panel16" or "padded_rows"
-  std::span<const uint64_t> shape;   // as in the checkpoint
-  uint64_t offset = 0;               // bytes from the beginning of the file's tensors
+  const char* layout = "row_major";  // "row_major", "panel16" or "padded_rows": see schema/FORMAT.md.
+  std::span<const uint64_t> shape;   // The shape in the checkpoint.
+  uint64_t offset = 0;               // In bytes, from the beginning of the file's tensors.
   uint64_t bytes = 0;
-  uint64_t checksum = 0;  // XXH3-64
+  uint64_t checksum = 0;  // XXH3-64 of the bytes.
 };
 
 }  // namespace LINFORMER_NAMESPACE

@@ -1,4 +1,4 @@
-// What a session computes of a batch, and where the numbers go.
+// What a session computes for a batch, and where it writes the numbers.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,13 @@
 
 namespace LINFORMER_NAMESPACE {
 
+// A position whose masked-LM logits are wanted.
 struct MaskPosition {
-  int64_t text;      // index into the batch
-  int64_t position;  // row of that text, after stripping pads: Session::row_of() says which a token has
+  int64_t text;      // The index of the sequence in the batch.
+  int64_t position;  // A row of that sequence, after pads were stripped. Session::row_of() returns the row of a token.
 };
 
-// Of an output: rows x columns floats, row-major.
+// The shape of an output: rows x columns floats, row-major.
 struct Shape {
   int64_t rows = 0, columns = 0;
   int64_t floats() const { return rows * columns; }
@@ -26,49 +27,51 @@ struct Shape {
 
 enum class OutputKind : uint8_t { hidden = 0, pooled, logits, probabilities, embeddings, masked_lm };
 
-// One output of a call. Make it with one of the functions below. `values` is the caller's memory; it holds at least as
-// many floats as Session::shape() says, and what is behind them stays untouched. An empty span is not computed.
+// One output of a call. The functions below make it. `values` is the caller's memory. It must hold at least as many
+// floats as Session::shape() says; floats after these stay unchanged. An output with an empty span is not computed.
 struct Output {
   OutputKind kind = OutputKind::hidden;
   std::span<float> values = {};
-  int layer = -1;                                // hidden
-  int head = 0;                                  // logits, probabilities
-  std::optional<Pooling> pooling = {};           // pooled
-  std::span<const MaskPosition> positions = {};  // masked_lm
+  int layer = -1;                                // For hidden.
+  int head = 0;                                  // For logits and probabilities.
+  std::optional<Pooling> pooling = {};           // For pooled.
+  std::span<const MaskPosition> positions = {};  // For masked_lm.
 
-  // Hidden states [sum of output_rows(), width of the layer]: text t begins at the sum of the rows before it; rows that
-  // stripping left without a token are zero (Session::row_tokens()). Layer 0 is the embedding, L the last one (before
-  // the final norm), -1 the encoder's output (after the final norm and output linear, where there are). A reversible
-  // model's layers have two streams, side by side.
+  // Hidden states, [sum of output_rows(), width of the layer]. The rows of sequence i begin after the rows of all
+  // sequences before it. If pads are stripped, its rows after the last kept token are zero (Session::row_tokens()).
+  // Layer 0 is the embedding, layer L the last layer before the final norm, and layer -1 the encoder's output: after
+  // the final norm and the output linear layer, if the model has them. The layers of a reversible model have two
+  // streams, side by side.
   static Output hidden(std::span<float> values, int layer = -1) { return {OutputKind::hidden, values, layer}; }
-  // [texts, width of the encoder's output]. Without a pooling the first head's, or the first token.
+  // One row for each sequence, [sequences, width of the encoder's output]. Without `pooling`, the first head's pooling
+  // is used, or the first token if the model has no head.
   static Output pooled(std::span<float> values, std::optional<Pooling> pooling = {}) {
     return {OutputKind::pooled, values, -1, 0, pooling};
   }
-  // A classification head's outputs as they are, [rows, classes]: a row for each text, for each two texts where the
-  // head compares two, or for each row of hidden states where it scores each token.
+  // The outputs of a classification head, unchanged: [rows, classes]. There is a row for each sequence, for each two
+  // sequences if the head compares two, or for each row of the hidden states if the head scores each token.
   static Output logits(std::span<float> values, int head = 0) { return {OutputKind::logits, values, -1, head}; }
-  // What the head's kind makes of the logits, the same shape:
-  //   single_label  softmax: the probability of each class, 1 together
-  //   multi_label   sigmoid: the probability of each class by itself
-  //   score         score_activation of the one output: with sigmoid 0 to 1, with none the logit itself
+  // The probabilities that the head's kind makes of the logits, in the same shape:
+  //   single_label  the softmax: the probability of each class; they add up to 1
+  //   multi_label   the sigmoid: the probability of each class by itself
+  //   score         score_activation of the one output: 0 to 1 if it is sigmoid, the logit itself if it is none
   //   regression    the logits themselves: values in the units of the training data
   static Output probabilities(std::span<float> values, int head = 0) {
     return {OutputKind::probabilities, values, -1, head};
   }
-  // [texts, embedding width]: the model's own sentence embedding.
+  // The model's own sentence embeddings, [sequences, embedding width].
   static Output embeddings(std::span<float> values) { return {OutputKind::embeddings, values}; }
-  // [positions, vocabulary]: masked-LM logits.
+  // Masked-LM logits, [positions, vocabulary].
   static Output masked_lm(std::span<float> values, std::span<const MaskPosition> positions) {
     return {OutputKind::masked_lm, values, -1, 0, {}, positions};
   }
 };
 
-// A list of outputs, all from one pass; a view as std::span, that a braced list makes too:
-//   session.run(texts, {Output::probabilities(scores), Output::hidden(rows, 6)})
+// A list of outputs that one pass computes. It is a view, as std::span is, and a braced list makes one, too:
+//   session.run(sequences, {Output::probabilities(scores), Output::hidden(rows, 6)})
 class Outputs {
  public:
-  static constexpr size_t most = 4096;  // in one call
+  static constexpr size_t most = 4096;  // The most outputs of one call.
 
   Outputs() = default;
   Outputs(const Output& output) : list_(&output, 1) {}

@@ -1,4 +1,4 @@
-// Reranker: a query and documents in, how well each document answers the query out.
+// Reranker: takes a query and documents, and gives a score that says how well each document answers the query.
 #pragma once
 
 #include <cstdint>
@@ -16,32 +16,35 @@ namespace LINFORMER_NAMESPACE {
 
 struct RerankerOptions {
   TextOptions texts = {};
-  // A classification head with one output, which reads query and document as a pair (a cross-encoder), or one that
-  // compares two texts and has one output or two. -1: the model's first head of the first kind, else of the second.
+  // The index of the classification head that gives the scores. It must have one output and read query and document as
+  // a pair (a cross-encoder), or it must compare two texts and have one output or two. -1: the model's first head of
+  // the first kind, or else its first head of the second kind.
   int head = -1;
-  // Scores are the head's outputs as they are.
+  // Whether the scores are the head's outputs, without an activation.
   bool logits = false;
 };
 
-// A score is what the model's own activation makes of the head's output where the head is a score
-// (HeadInfo::score_activation), and its sigmoid where it is another kind of head: as sentence-transformers'
-// CrossEncoder has it for one label. Of a head with two outputs, whose second one says that the texts belong together,
-// the output is the second less the first.
+// Scores pairs of a query and a document. For a head of HeadKind::score, the score is the model's own activation of the
+// output (HeadInfo::score_activation). For other heads it is the sigmoid of the output, as in sentence-transformers'
+// CrossEncoder with one label. If a head has two outputs, the second of which says that the texts belong together, the
+// output is the second minus the first.
 //
-// Owns its tokenizer, sessions and threads; shares the model. Not thread-safe: one call at a time. Movable.
+// A Reranker owns its tokenizer, sessions and threads, and shares the model. Not thread-safe: one call at a time.
+// Movable.
 class Reranker {
  public:
-  // Errors: those of Session and Tokenizer; unsupported where the model has no such head; invalid_argument for a head
-  // that is not one, and for options that don't fit the model.
+  // Returns the errors of Session and Tokenizer; unsupported if the model has no suitable head; invalid_argument if
+  // `head` is another kind of head, and for options that don't fit the model.
   static Result<Reranker> create(std::shared_ptr<const Model> model, const RerankerOptions& options = {});
 
-  // visit(context, index, report, score) for each query and document, in order, on this thread: TextInput::text is the
-  // query, and TextInput::pair the document. The score of one that can't be read is NaN: it has an error in its report
-  // and keeps its place; an error returned is of the call itself. visit returns whether more are wanted. A score
-  // depends on its two texts alone. Memory is bounded whatever the number of pairs; progress counts pairs.
+  // Calls visit(context, index, report, score) for each pair, in order, on this thread, until visit returns false.
+  // TextInput::text is the query, and TextInput::pair the document. A pair that can't be read keeps its place, has an
+  // error in its report, and its score is NaN. A returned error concerns the whole call. A score depends only on its
+  // two texts. Memory is bounded whatever the number of pairs. control.progress gets the share of the pairs that are
+  // done.
   using Visit = bool (*)(void* context, size_t index, const TextReport& report, float score);
   Status score(const TextList& pairs, Visit visit, void* context, const RunControl& control = {});
-  // The same for a callable.
+  // As above, with any callable object as `visit`.
   template <class Callable>
   requires std::is_invocable_r_v<bool, Callable&, size_t, const TextReport&, float> Status
   score(const TextList& pairs, Callable&& visit, const RunControl& control = {}) {
@@ -54,20 +57,21 @@ class Reranker {
         const_cast<void*>(static_cast<const void*>(&visit)), control);
   }
 
-  // The best of `documents` for a query, best first, equal ones in their order: as many as `best` has room for.
-  // *count: how many these are. Of the documents only TextInput::text is read. The first document without a score is
-  // the error, which names it; `best` is then unspecified, as after an error of the call itself. Memory is that of
-  // `best`, whatever the number of documents.
+  // Writes the documents with the highest scores to `best`, as many as it has room for, with the best first and
+  // documents of equal scores in their order. *count gets their number. Of the documents, only TextInput::text is read.
+  // If a document can't be scored, it returns an error that names the first such document, and `best` is unspecified,
+  // as after any other error. Memory doesn't grow with the number of documents, only with `best`.
   Status rank(std::string_view query, const TextList& documents, std::span<Scored> best, size_t* count,
               const RunControl& control = {});
 
-  // The head that gives the scores.
+  // Returns the index of the head that gives the scores.
   int head() const;
-  // Tokens that query and document are cut to together, or each where the head compares two texts.
+  // Returns the number of tokens that a query and its document are cut to together, or each if the head compares two
+  // texts.
   int64_t max_tokens() const;
-  // Pairs that are worked on at once: calls with fewer leave threads idle.
+  // Returns the number of pairs that are worked on at once. A call with fewer pairs may leave threads idle.
   size_t texts_at_once() const;
-  // One for each thread: their plan and profile (Session::profile).
+  // Returns the sessions, one for each thread, for example to read their plans and profiles.
   std::span<const Session> sessions() const;
 
   Reranker(Reranker&&) noexcept;

@@ -1,4 +1,4 @@
-// SequenceBatch: the sequences of one call of a session.
+// SequenceBatch: collects the sequences of one call of a session.
 #pragma once
 
 #include <cstddef>
@@ -13,36 +13,45 @@
 namespace LINFORMER_NAMESPACE {
 
 struct SequenceBatchOptions {
-  int64_t max_rows = 0;  // 0: as many as the session planned for a call; more are taken for that many
-  int64_t pad_to = 0;    // sequences of fewer ids are lengthened with pad_id to this many; 0: none are
+  // The most rows of a call. 0, or more than the session planned for: what the session planned for.
+  int64_t max_rows = 0;
+  int64_t pad_to = 0;  // Sequences of fewer ids are lengthened with pad_id to this many. 0: none is lengthened.
   int32_t pad_id = -1;
 };
 
-// Copies sequences until a call is full: of ids, or of vectors where the model reads these. Whoever collects them asks
-// fits() first, and where it says no runs and clears the batch. Not thread-safe; movable. Knows the limits that the
-// session had when the batch was created, and keeps no hold of it.
+// Copies sequences, of ids or (if the model reads vectors) of vectors, until a call is full. The caller asks fits()
+// before it adds a sequence. If the answer is no, the caller runs the batch and clears it. Not thread-safe; movable. A
+// batch copies the limits of the session when it is created, and the session need not live longer.
+//
+//   if (!batch->fits(batch->rows_of(ids.size()))) {
+//     LINFORMER_TRY(session->run(batch->inputs(), outputs));
+//     batch->clear();
+//   }
+//   LINFORMER_TRY(batch->add(ids));
 class SequenceBatch {
  public:
-  // Errors: invalid_argument for negative limits and for pad_to without a pad id; out_of_memory.
+  // Returns invalid_argument for negative limits and for pad_to without a pad id, and out_of_memory.
   static Result<SequenceBatch> create(const Session& session, const SequenceBatchOptions& options = {});
 
   bool empty() const { return size() == 0; }
-  size_t size() const;   // sequences
-  int64_t rows() const;  // that they take together
-  // Rows that a sequence of `count` ids takes: its pads count, and what the model puts before it.
+  size_t size() const;   // The number of sequences.
+  int64_t rows() const;  // The rows of all sequences together.
+  // Returns the rows of a sequence of `count` ids, including its pads and the rows that the model puts before it.
   int64_t rows_of(size_t count) const;
-  // Whether `sequences` more, which take `rows` rows together, are in the limits of one call.
+  // Returns whether one call has room for `sequences` more sequences of `rows` rows in all.
   bool fits(int64_t rows, int64_t sequences = 1) const;
 
-  // `types`: the token type of each id; empty: all 0. A sequence that doesn't fit is taken too: the session says what
-  // is wrong with it. Errors: invalid_argument for types of another number than ids; out_of_memory. The batch is then
-  // as before.
+  // Adds a sequence. `types` is the token type of each id; if it is empty, all types are 0. A sequence that doesn't fit
+  // is added, too; Session::run() then returns the error. Returns invalid_argument if the number of types isn't the
+  // number of ids, and out_of_memory. After an error the batch is unchanged.
   Status add(Tokens ids, std::span<const uint8_t> types = {});
-  // `count` vectors, row after row. Errors: invalid_argument for fewer floats than vectors; out_of_memory.
+  // Adds a sequence of `count` vectors, row after row. Returns invalid_argument if there are fewer floats than vectors,
+  // and out_of_memory.
   Status add_vectors(std::span<const float> vectors, int64_t count);
-  // What Session::run() takes, in the order of the additions. Valid until the next add(), add_vectors() or clear().
+  // Returns the inputs for Session::run(), in the order in which they were added. Valid until the next call of add(),
+  // add_vectors() or clear().
   std::span<const Input> inputs();
-  // Memory is kept for the next call.
+  // Removes all sequences, but keeps the memory for the next call.
   void clear();
 
   SequenceBatch(SequenceBatch&&) noexcept;

@@ -1,5 +1,6 @@
-// Session: one arena and the threads that it was given. Runs batches of texts. Nothing is allocated after create() on
-// the native backend; oneDNN and OpenBLAS allocate for themselves in each call (runtime/gemm/README.md has the counts).
+// Session: runs batches of sequences through a model, with one arena and a number of threads. A session allocates
+// nothing after create() on the native backend. oneDNN and OpenBLAS allocate in each call; runtime/gemm/README.md has
+// the counts.
 #pragma once
 
 #include <atomic>
@@ -18,88 +19,96 @@ namespace LINFORMER_NAMESPACE {
 
 // One buffer of the arena.
 struct PlannedBuffer {
-  const char* name;  // static text
-  char formula[64];  // bytes, before rounding up to 64, in the names of the plan's terms
-  uint64_t offset;   // bytes from the arena's start; multiple of 64
+  const char* name;  // Static text.
+  char formula[64];  // The bytes, before rounding up to 64, as a formula of the plan's terms.
+  uint64_t offset;   // In bytes, from the arena's beginning. A multiple of 64.
   uint64_t bytes;
 };
 
-// A number that formulas are made of.
+// A number that formulas contain.
 struct PlanTerm {
-  const char* name;     // static text
-  const char* meaning;  // static text: how it follows from n, k, d and the options
+  const char* name;     // Static text.
+  const char* meaning;  // How the number follows from n, k, d and the options. Static text.
   int64_t value;
 };
 
-// The memory of a session before it exists.
+// The memory and the precision of a session, before the session exists.
 struct Plan {
   static constexpr int max_buffers = 40, max_terms = 40;
-  SessionOptions options;  // with every 0 resolved; for this machine also with its instruction set
-  int64_t block_rows = 0;  // rows that one thread takes through a layer at once
-  // Texts of fewer tokens are projected before they, or their scores, are compressed: E (X W). The others take (E X) W.
-  // Whichever needs fewer operations. The largest of any layer.
+  // Without any 0 that stands for a default. The plan for this machine also has the instruction set.
+  SessionOptions options;
+  int64_t block_rows = 0;  // The rows that one thread takes through a layer at once.
+  // Sequences of fewer tokens are projected first, and their keys, values or scores are compressed afterwards: E (X W).
+  // Longer sequences are compressed first: (E X) W. Each layer changes over at the length from which the second way
+  // needs fewer operations. This is the largest of these lengths.
   int64_t project_first_below = 0;
-  // Of the layers' weights the type that most of them have, what is multiplied with these in, and what the first
-  // layer's attention is computed in.
+  // The type of most of the layers' weights, the type in which these weights are multiplied, and the type in which the
+  // first layer's attention is computed.
   ElementType weights = ElementType::f32, compute = ElementType::f32, attention_compute = ElementType::f32;
-  bool other_compute = false;  // some are multiplied in another type than `compute` (linformer-convert --dtype-for)
-  // What was chosen and why, in one sentence: "Weights in int8 are multiplied in int8 (...), attention is computed in
-  // bf16 (...)."
+  // Whether some weights are multiplied in another type than `compute` (linformer-convert --dtype-for).
+  bool other_compute = false;
+  // One sentence that says what was chosen and why: "Weights in int8 are multiplied in int8 (...), and attention is
+  // computed in bf16 (...)."
   char precision[384] = "";
   int buffer_count = 0;
-  PlannedBuffer buffers[max_buffers] = {};  // in the order of their offsets; of 0 bytes: this model has no use for it
+  // In the order of their offsets. Buffers that this model doesn't use have 0 bytes.
+  PlannedBuffer buffers[max_buffers] = {};
   int term_count = 0;
   PlanTerm terms[max_terms] = {};
   uint64_t total_bytes = 0;
 };
-// For this machine's processor: options that are automatic, or 0, become what Session::create() would take, and stand
-// in Plan::options. It asks the processor what it is and times nothing. Where this machine or build lacks
-// SessionOptions::cpu.isa, the plan is that of a machine which doesn't compute in bf16. The errors are those of
-// Session::create() for the same options; also unsupported for a device in a build without CUDA. Exact on the native
-// backend and OpenBLAS. oneDNN's scratch is known only when its primitives exist: Session::plan() has the final figure,
-// which may be some kilobytes larger for each thread.
+// Plans a session for this machine's processor. Options that are 0 or automatic get the values that Session::create()
+// would choose, and Plan::options shows them. plan() looks at the kind of the processor and times nothing. If this
+// machine or build lacks SessionOptions::cpu.isa, the plan is that of a machine that doesn't compute in bf16. The
+// errors are those of Session::create() for the same options, and unsupported for a device in a build without CUDA. The
+// plan is exact on the native backend and on OpenBLAS. On oneDNN, Session::plan() has the final figure, which may be
+// some kilobytes larger for each thread, because oneDNN's scratch memory is known only when its primitives exist.
 Result<Plan> plan(const Model& model, const SessionOptions& options);
 
-// What a plan depends on of the machine that will run the session.
+// What a plan depends on in the machine that will run the session.
 struct Machine {
-  bool bf16 = true;  // it is faster in bf16 than in f32, where the instruction set that is asked for may have it
-  int64_t block_rows = 128;  // what suits its processor
+  // Whether it is faster in bf16 than in f32. It only counts if the requested instruction set may have bf16.
+  bool bf16 = true;
+  int64_t block_rows = 128;  // The block size that suits its processor.
 };
-// The same for a machine that the caller describes: a pure function of its inputs, which reads no environment, asks
-// nothing of this machine and generates no code.
+// Plans a session for a machine that the caller describes. This is a pure function of its arguments: it reads no
+// environment, doesn't look at this machine and generates no code.
 Result<Plan> plan(const Model& model, const SessionOptions& options, const Machine& machine);
 
-// One op of a model as sessions run it, for people to read: `linformer inspect --plan`, `--profile`.
+// One op of a model as sessions run it, for people to read: `inspect --plan` and `--profile` print these lines.
 struct ProgramLine {
-  int stage;            // ops of one stage run one after the other on each of its items
-  bool joins;           // the stage runs at once with the one before it: no barrier between them
-  char part[24];        // "embedding", "layer 3", "head 0", "first rows"
-  bool instead;         // "first rows": in place of the last layer's row blocks and of what follows, where outputs read
-                        // the first row of each text alone
-  const char* domain;   // what the stage loops over; static text
-  char condition[24];   // on each sequence: "always", "n < 188", "n >= 188"
-  const char* op;       // static text
+  int stage;      // The index of the stage. The ops of one stage run one after the other on each of its items.
+  bool joins;     // Whether the stage runs together with the stage before it, without a barrier between them.
+  char part[24];  // "embedding", "layer 3", "head 0", "first rows"
+  // Whether the line is part of "first rows". If all outputs read only the first row of each sequence, these ops
+  // replace the last layer's ops on row blocks and everything that follows them.
+  bool instead;
+  const char* domain;   // What the stage loops over. Static text.
+  char condition[24];   // Which sequences the op runs for, by their length: "always", "n < 188", "n >= 188"
+  const char* op;       // Static text.
   char operands[384];   // "query and context[512, 768] = rows[512, 768] x q_proj.weight[768, 768] panel16 + bias"
-  bool weights;         // it is a product with weights,
-  ElementType compute;  // computed in this; f32 where it isn't one
-  double flop;          // operations of products, a multiply-add is two; norms, softmax and copies count none
-  double bytes;         // activations and weights that it reads and writes, each once
-  double seconds;       // profile: of all threads together
+  bool weights;         // Whether the op is a product with weights.
+  ElementType compute;  // For a product with weights: the type that it is computed in. Otherwise f32.
+  double flop;     // The operations of products. A multiply-add counts as two; norms, softmax and copies count as none.
+  double bytes;    // The activations and weights that the op reads and writes, each counted once.
+  double seconds;  // For a profile: the time of all threads together.
 };
 using ProgramVisitor = void (*)(void* context, const ProgramLine& line);
-// visit(context, line) for each op that a sequence of `tokens` tokens takes, in order; outputs are all those that the
-// model has, so that lines with `instead` are not part of the sum. A pure function, as plan().
+// Calls visit(context, line) for each op that a sequence of `tokens` tokens takes, in order. It assumes that all of the
+// model's outputs are wanted, so lines with `instead` are not part of the sum. Like the second
+// plan(), it is a pure function.
 Status list_program(const Model& model, const SessionOptions& options, int64_t tokens, ProgramVisitor visit,
                     void* context);
 
-// A model's weights as a device and precision reads them. Immutable; shared by any number of sessions and threads.
-// On the CPU weights are read where the file's mapping has them. On a device the first session uploads what it reads,
-// for all others of the same device and type.
+// A model's weights in the form that a device and a precision need. Immutable: any number of sessions and threads may
+// share them. On the CPU, weights are read where the file is mapped. On a device, the first session uploads the weights
+// that it reads, and all other sessions of the same device and type use these.
 class PreparedWeights {
  public:
   static Result<std::shared_ptr<const PreparedWeights>> create(std::shared_ptr<const Model> model);
   const std::shared_ptr<const Model>& model() const;
-  // Memory that the prepared weights take beside the model's own: on devices, for the sessions created so far.
+  // Returns the memory that the prepared weights take in addition to the model: on devices, for the sessions created so
+  // far.
   uint64_t bytes() const;
   ~PreparedWeights();
 
@@ -110,71 +119,92 @@ class PreparedWeights {
   std::unique_ptr<Data> data_;
 };
 
+// The token ids of one sequence.
 using Tokens = std::span<const int32_t>;
 
-// One text (or image, ...) of a batch. Spans that a model has no use for stay empty.
+// One sequence of a batch: a text, an image, ... Spans that the model doesn't read stay empty.
 struct Input {
   Tokens tokens = {};
-  std::span<const float> vectors = {};  // for models that read vectors: [n, embedding.vectors.width]
-  std::span<const uint8_t> types = {};  // token type of each token; empty: all 0
-  // For each token or vector; empty: all 1. 0 = masked: stripped as pads are, or, where they are kept, what the
-  // model's row_mask says (its position counts, as only pad ids do not).
+  std::span<const float> vectors = {};  // For models that read vectors: [n, ModelInfo::vector_width].
+  std::span<const uint8_t> types = {};  // The token type of each token. If empty, all types are 0.
+  // A number for each token or vector: 0 = masked. If empty, no token is masked. With Padding::strip, masked tokens are
+  // removed from the sequence before the encoder runs, as pads are. With Padding::keep, attention treats them as
+  // LayerInfo::row_mask says. A masked token keeps its position; only pad ids may have none
+  // (EmbeddingInfo::positions_count_non_pad).
   std::span<const uint8_t> mask = {};
-  std::span<const uint8_t> query_mask = {};    // 0 = its query is zero (tatp22 embeddings_mask); empty: all 1
-  std::span<const float> encoder_states = {};  // for cross attention: [m, encoder_states_width]
-  // For each of their rows as `mask`; empty: `mask` where there are as many rows as the text has, else all 1.
+  // 0 = the token's query is zero (tatp22's embeddings_mask). If empty, no query is changed.
+  std::span<const uint8_t> query_mask = {};
+  std::span<const float> encoder_states = {};  // For cross attention: [m, EncoderInfo::encoder_states_width].
+  // The mask of the encoder states, with a number for each of their m rows. If empty, `mask` is used if it has m
+  // numbers, and otherwise no row is masked.
   std::span<const uint8_t> encoder_states_mask = {};
 };
 
-// Stops a call, and says how far it is. Read by every thread of the session between blocks of rows.
+// Stops a call, and reports its progress. Every thread of the session reads it between blocks of rows.
 struct RunControl {
-  const std::atomic<bool>* cancel = nullptr;  // true: run() soon returns Code::cancelled; the session can be used again
-  // Called on the thread that called run(), now and then with a growing share of the work: 0 to 1.
+  // If the flag becomes true, run() soon returns Code::cancelled. The session can be used again.
+  const std::atomic<bool>* cancel = nullptr;
+  // If not null, it is called now and then, on the thread that called run(), with a growing share of the work: 0 to 1.
   void (*progress)(void* context, double share) = nullptr;
   void* context = nullptr;
-  bool one_thread = false;  // the session's threads sleep: the caller works alone
+  bool one_thread = false;  // The session's threads sleep, and the calling thread does all the work.
 };
 
-// After fork() the child may create sessions, and run and destroy those that it inherited: they have their memory but
-// none of their threads, so a run there takes the calling thread alone and gives the same bits. A session that another
-// thread was running at that moment may only be left as it is; one with a device may not be used in the child at all.
+// Runs a model. Not thread-safe: one call at a time for each session.
+//
+//   auto session = linformer::Session::create(model, {.memory = {.max_batch = 2}});
+//   if (!session.ok()) return session.status();
+//   const linformer::Tokens sequences[] = {first_ids, second_ids};
+//   std::vector<float> scores(2 * session->classes(0));
+//   linformer::Status done = session->run(sequences, linformer::Output::probabilities(scores));
+//
+// After fork(), the child may create sessions, and it may run and destroy sessions that it inherited. An inherited
+// session has its memory but none of its threads. It runs on the calling thread alone, with the same bits. There are
+// two exceptions: the child must leave alone a session that another thread was running at the time of fork(), and it
+// must not use a session with a device.
 class Session {
  public:
+  // Returns invalid_argument for options out of range and for an arena that is too small or not aligned, too_long if
+  // the memory can't be addressed, unsupported for an instruction set, backend, device or bf16 that this machine or
+  // build lacks, io_error if a backend's library can't be opened, internal if a backend fails, and out_of_memory.
   static Result<Session> create(std::shared_ptr<const PreparedWeights> weights, const SessionOptions& options);
-  // Prepares the model's weights first.
+  // As above, but first prepares the model's weights.
   static Result<Session> create(std::shared_ptr<const Model> model, const SessionOptions& options);
-  // One pass over the texts, from which all outputs come. Not thread-safe: one call at a time for each session. Texts
-  // longer than planned (output_rows() of their tokens counts, after stripping pads), ids outside the vocabulary, empty
-  // texts and values that are too short are errors that name the text or the output; nothing is written then. After
-  // Code::cancelled and Code::internal the values are unspecified.
+  // Runs one pass over the sequences, which computes all outputs. It returns an error that names the sequence or the
+  // output if a sequence is longer than planned (output_rows() of its tokens, without stripped pads), if it is empty,
+  // if an id is outside the vocabulary, or if an output's `values` are too short. Nothing is written then. After
+  // Code::cancelled and Code::internal, the values are unspecified.
   Status run(std::span<const Tokens> texts, const Outputs& outputs, const RunControl& control = {});
   Status run(std::span<const Input> inputs, const Outputs& outputs, const RunControl& control = {});
-  // The shape that run() would give an output (whose `values` aren't looked at) for these inputs. Errors as run() has
-  // them for an output that this model can't give.
+  // Returns the shape that run() would give an output for these inputs. It doesn't look at the output's `values`. The
+  // errors are those of run() for an output that this model can't give.
   Result<Shape> shape(const Output& output, std::span<const Tokens> texts) const;
   Result<Shape> shape(const Output& output, std::span<const Input> inputs) const;
-  // The same before there are inputs: for `texts` texts that have `rows` output rows in all. It grows with both, so
-  // that memory for options.memory.max_batch texts of output_rows(max_tokens) rows each is enough for every call.
+  // Returns the shape before there are inputs: for `texts` sequences that have `rows` output rows in all. The shape
+  // grows with both numbers, so memory for options.memory.max_batch sequences of output_rows(max_tokens) rows each is
+  // enough for every call.
   Result<Shape> shape(const Output& output, int64_t texts, int64_t rows) const;
-  // Outputs of a classification head; 0: this session has no such head.
+  // Returns the number of outputs of a classification head, or 0 if this session has no such head.
   int64_t classes(int head) const;
-  // Rows of hidden states that a text of n tokens or vectors takes: n, one more where the model puts a row or a token
-  // before them.
+  // Returns the rows of hidden states for a sequence of n tokens or vectors: n, or n + 1 if the model puts a row or a
+  // token before a sequence.
   int64_t output_rows(int64_t n) const;
-  // The token (or vector) of the input that each of its output rows belongs to; -1: none, for the row that the model
-  // puts before it and for rows that are zero because pads were stripped. `tokens` has output_rows() elements.
+  // Writes to `tokens` the token (or vector) of the input that each of its output rows belongs to. `tokens` must have
+  // output_rows() elements. It gets -1 for the row that the model puts before the sequence, and for the zero rows at
+  // the end that stripped pads leave.
   Status row_tokens(const Input& input, std::span<int64_t> tokens) const;
-  // The other way: the row of token `token`, which is what MaskPosition::position takes. invalid_argument where the
-  // token has none, since it is stripped.
+  // Returns the row of token `token`, as MaskPosition::position needs it. Returns invalid_argument if the token has no
+  // row because it is stripped.
   Result<int64_t> row_of(const Input& input, size_t token) const;
   const Plan& plan() const;
-  // visit(context, line) for each op that ran since the session exists, with its FLOPs, bytes and seconds in all calls
-  // together. invalid_argument without SessionOptions::profile.
+  // Calls visit(context, line) for each op that has run since the session was created, with its FLOPs, bytes and
+  // seconds in all calls together. Returns invalid_argument without SessionOptions::profile.
   Status profile(ProgramVisitor visit, void* context) const;
-  // The same of several sessions together, which were created with the same model and options but for threads.
+  // Adds up the profiles of several sessions, which must have the same model and the same options except for the
+  // threads.
   static Status profile(std::span<const Session> sessions, ProgramVisitor visit, void* context);
-  // Bytes up to the end of the arena's highest page ever touched, for comparison with plan().total_bytes. All of it on
-  // a device, and of an arena of the caller's.
+  // Returns the bytes up to the end of the highest page of the arena that was ever touched, for comparison with
+  // plan().total_bytes. On a device, and with an arena of the caller's, it returns the size of the whole arena.
   uint64_t used_bytes() const;
 
   Session(Session&&) noexcept;

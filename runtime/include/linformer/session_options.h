@@ -1,5 +1,5 @@
-// What a session does, on which device, with how much memory. A default one runs texts of any length that the model
-// takes, one in a call, on the caller's thread.
+// What a session computes, on which device and with how much memory. A session with default options takes one sequence
+// in a call, of any length that the model takes, and runs on the caller's thread.
 #pragma once
 
 #include <cstddef>
@@ -12,26 +12,31 @@
 
 namespace LINFORMER_NAMESPACE {
 
+// What happens to pad tokens in the input.
 enum class Padding : uint8_t {
-  strip = 0,  // pad ids are removed first: a text's result never depends on padding or neighbours
-  keep,       // pad ids stay and do what the dialect's original implementation does with them
+  strip = 0,  // Pad ids are removed first, so the result of a sequence never depends on padding or on its neighbours.
+  keep,       // Pad ids stay, and have the effect that they have in the dialect's original implementation.
 };
 
-// What products with weights of fewer than 32 bits are computed in; only the native backend computes in another type
-// than f32, and f16 is always widened. Layers whose weights are bf16 or int8 attend in bf16 where bf16 is computed in,
-// else in f32, unless AttentionCompute says otherwise.
+// The type in which the products with weights are computed. Only the native backend computes in other types than f32.
+// Weights in f32 are always multiplied in f32, and so are weights in f16. If Compute lets bf16 be used, layers whose
+// weights are bf16 or int8 also compute attention in bf16; otherwise attention is computed in f32. AttentionCompute
+// overrides this.
 enum class Compute : uint8_t {
-  automatic = 0,  // int8; bf16 where this kind of processor is faster in it than in f32, else no_bf16
-  no_bf16,        // int8; bf16 is widened to f32
-  f32,            // all weights are widened
-  bf16,           // int8; bf16 also where f32 is faster. Code::unsupported where there are no kernels for it
+  // int8 weights are multiplied in int8. bf16 weights are multiplied in bf16 if this kind of processor is faster in
+  // bf16 than in f32, and as with no_bf16 otherwise.
+  automatic = 0,
+  no_bf16,  // int8 weights are multiplied in int8, and bf16 weights in f32.
+  f32,      // All weights are converted to f32.
+  bf16,     // As automatic, but bf16 is used even if f32 is faster. Code::unsupported if there are no bf16 kernels.
 };
 
-// What scores and context are computed in, whatever the type of the weights; on the native backend alone.
+// The type in which the scores and the context of attention are computed, whatever the type of the weights. Only the
+// native backend has a choice.
 enum class AttentionCompute : uint8_t {
-  automatic = 0,  // as Compute says
+  automatic = 0,  // As Compute says.
   f32,
-  bf16,  // also where f32 is faster, and of models in f32 and f16
+  bf16,  // Also if f32 is faster, and for models in f32 and f16.
 };
 
 // What is computed.
@@ -42,56 +47,60 @@ struct RunOptions {
   AttentionCompute attention_compute = AttentionCompute::automatic;
 };
 
-// Threads and kernels of the CPU. On a device they are not used, but have to be valid.
+// Threads and kernels of the CPU. A session on a device doesn't use them, but they must be valid.
 struct CpuOptions {
   static constexpr int max_threads = 256;
-  int threads = 1;  // the caller's thread and threads - 1 of our own
+  int threads = 1;  // The caller's thread and threads - 1 threads that the session starts.
   BackendKind backend = BackendKind::native;
-  // automatic: the best this machine has, or LINFORMER_ISA from the environment. avx512 has AMX where the machine does:
-  // on Linux the first session then asks the kernel to keep its registers for this process (arch_prctl).
+  // automatic: the set that LINFORMER_ISA in the environment names, or else the best set of this machine. avx512 uses
+  // AMX if the machine has it. On Linux, the first such session asks the kernel for the use of AMX's registers in this
+  // process (arch_prctl).
   Isa isa = Isa::automatic;
-  // Rows that a thread takes through a layer at once, a multiple of 32 up to 256: more read the weights less often and
-  // need more memory. 0: what suits the processor. Results don't depend on it.
+  // The rows that a thread takes through a layer at once: a multiple of 32, at most 256. With more rows the weights are
+  // read less often, but more memory is needed. 0: the number that suits the processor. Results don't depend on it.
   int64_t block_rows = 0;
-  // Not null: work goes to the caller's threads, and `threads` of them are asked for; none are started.
-  // parallel(context, task, argument, count) calls task(argument, i) once for each i of [0, count), on any threads, at
-  // once or one after the other, and returns when all have returned. Called several times a layer. Tasks neither block
-  // nor throw.
+  // If not null, the session starts no threads and gives its work to the caller's threads, `threads` tasks at a time.
+  // parallel(context, task, argument, count) must call task(argument, i) once for each i of [0, count), on any threads,
+  // at the same time or one after the other, and must return when all calls have returned. It is called several times
+  // in each layer. Tasks neither block nor throw.
   void (*parallel)(void* context, void (*task)(void* argument, int index), void* argument, int count) = nullptr;
   void* parallel_context = nullptr;
 };
 
-// A GPU, in a build with CUDA. All memory of the session is on it but ids, tables and scores on their way. run() gives
-// the same bits in any batch. Products are computed in f16 (int8 files too), bf16 from compute capability 8.0 on (f32
-// below) or f32.
+// A GPU, in a build with CUDA. All memory of the session is on it, except ids, tables and scores that are being copied.
+// run() gives the same bits for a sequence in any batch. Weights in f16 and int8 are multiplied in f16, weights in bf16
+// in bf16 from compute capability 8.0 on (in f32 below it), and weights in f32 in f32.
 struct CudaOptions {
-  int device = -1;    // -1: the CPU. From 0 on: that CUDA device
-  bool tf32 = false;  // products in f32 round their operands to 10 bits, where there are tensor cores
+  int device = -1;    // -1: the CPU. 0 or more: the CUDA device with this number.
+  bool tf32 = false;  // Products in f32 may round their operands to 10 bits, if the GPU has tensor cores.
 };
 
-// What a session on a GPU shares with the caller's own work there. On the CPU it is not used.
+// What a session on a GPU shares with the caller's own work on it. A session on the CPU doesn't use it.
 struct StreamOptions {
-  void* handle = nullptr;  // the caller's cudaStream_t, which outlives the session; null: one of its own
-  // The spans of Outputs are in the device's memory. With a stream of the caller's run() then returns when its work is
-  // in the stream (after masked positions 64 by 64), and Input::vectors are read until it is done. These may be in the
-  // device's memory in any case, written before run() or in the same stream.
+  // The caller's cudaStream_t, which must outlive the session. Null: the session has a stream of its own.
+  void* handle = nullptr;
+  // Whether the spans of Outputs are in the device's memory. If they are and `handle` is the caller's stream, run()
+  // returns when its work is queued in the stream, and Input::vectors must stay valid until that work is done.
+  // (Masked-LM positions are queued 64 at a time, and run() waits for the earlier ones.) Input::vectors may be in the
+  // device's memory with any options. They must then be written before run(), or in the same stream.
   bool outputs_on_device = false;
 };
 
-// The largest call, which the arena is made for, and the arena.
+// The limits of a call, which decide the size of the arena, and the arena itself.
 struct MemoryOptions {
   static constexpr int64_t most_sequences = 1 << 20;
-  int64_t max_tokens = 0;          // longest text, with the model's prefix where it has one; 0 = the model's N
-  int64_t max_batch = 1;           // texts in one call
-  int64_t max_rows = 0;            // tokens in one call, all texts together; 0 = max_tokens * max_batch
-  int64_t max_encoder_states = 0;  // of a text, for cross attention; 0 = max_tokens
-  // Not empty: the session's arena, aligned to 64 bytes and at least plan().total_bytes long (oneDNN may need more, and
-  // the error says how much). It outlives the session, and needn't be zero.
+  int64_t max_tokens = 0;  // Of the longest sequence, with the rows that the model puts before it. 0: the model's N.
+  int64_t max_batch = 1;   // The most sequences in one call.
+  int64_t max_rows = 0;    // The most tokens in one call, all sequences together. 0: max_tokens * max_batch.
+  int64_t max_encoder_states = 0;  // For cross attention: the most encoder states of a sequence. 0: max_tokens.
+  // If not empty, the memory that the session uses as its arena. It must be aligned to 64 bytes, have at least
+  // plan().total_bytes bytes (oneDNN may need more; the error says how much) and outlive the session. It needn't be
+  // zeroed.
   std::span<std::byte> arena = {};
 };
 
-// invalid_argument where LINFORMER_ISA in the environment has a value that names no Isa, as sessions with
-// Isa::automatic then say: for programs that refuse it before they do anything. Any thread may call it.
+// Returns invalid_argument if LINFORMER_ISA in the environment names no Isa. Sessions with Isa::automatic return the
+// same error; this function is for programs that want to report it before they do any work. Any thread may call it.
 Status check_environment();
 
 struct SessionOptions {
@@ -100,7 +109,7 @@ struct SessionOptions {
   CudaOptions cuda = {};
   StreamOptions stream = {};
   MemoryOptions memory = {};
-  bool profile = false;  // measures each op: Session::profile()
+  bool profile = false;  // Measures each op, for Session::profile().
 };
 
 }  // namespace LINFORMER_NAMESPACE

@@ -1,4 +1,4 @@
-// SparseEmbedder: strings in, a weight for some tokens of the vocabulary out, by a masked-LM head (SPLADE).
+// SparseEmbedder: takes texts, and gives weights of some tokens of the vocabulary, by a masked-LM head (SPLADE).
 #pragma once
 
 #include <cstddef>
@@ -15,32 +15,34 @@ namespace LINFORMER_NAMESPACE {
 
 struct TokenWeight {
   int32_t id = -1;
-  float weight = 0;  // more than 0
+  float weight = 0;  // Greater than 0.
 };
 
 struct SparseEmbedderOptions {
-  TextOptions texts = {};  // on_long: truncate or error
+  TextOptions texts = {};  // on_long is truncate or error.
 };
 
-// The weight of a token is log(1 + logit) of the largest logit that the head gives it at any of the text's tokens,
-// special ones included; where that is not more than 0 the token has no weight. As sentence-transformers' SpladePooling
-// has it with the pooling max. Pads count for nothing.
+// Makes sparse vectors. The weight of a token of the vocabulary is log(1 + logit) of its largest logit at any token of
+// the text, special tokens included. If that isn't greater than 0, the token has no weight. This is
+// sentence-transformers' SpladePooling with max pooling. Pads are ignored.
 //
-// Owns its tokenizer, session and threads; shares the model. Not thread-safe: one call at a time. Movable.
+// A SparseEmbedder owns its tokenizer, session and threads, and shares the model. Not thread-safe: one call at a time.
+// Movable.
 class SparseEmbedder {
  public:
-  // Errors: those of Session and Tokenizer, and invalid_argument for a model without a masked-LM head and for options
-  // out of range.
+  // Returns the errors of Session and Tokenizer, and invalid_argument for a model without a masked-LM head and for
+  // options out of range.
   static Result<SparseEmbedder> create(std::shared_ptr<const Model> model, const SparseEmbedderOptions& options = {});
 
-  // visit(context, index, report, tokens) for each text, in order, on this thread: its tokens by weight, the largest
-  // first, equal ones by id, valid during the visit. A text that can't be read has an error in its report and keeps its
-  // place; an error returned is of the call itself. visit returns whether more are wanted. Results don't depend on what
-  // runs beside a text, nor on threads. Memory is bounded whatever the number of texts: the logits of all of a text's
-  // tokens are never there at once. progress counts texts.
+  // Calls visit(context, index, report, tokens) for each text, in order, on this thread, until visit returns false.
+  // `tokens` is ordered by weight, the largest first, and tokens of equal weight by id. It is valid during the visit. A
+  // text that can't be read keeps its place and has an error in its report. A returned error concerns the whole call.
+  // Results depend neither on the other texts nor on the threads. Memory is bounded whatever the number of texts, and
+  // the logits of all tokens of a text are never held at once. control.progress gets the share of the texts that are
+  // done.
   using Visit = bool (*)(void* context, size_t index, const TextReport& report, std::span<const TokenWeight> tokens);
   Status embed(const TextList& texts, Visit visit, void* context, const RunControl& control = {});
-  // The same for a callable.
+  // As above, with any callable object as `visit`.
   template <class Callable>
   requires std::is_invocable_r_v<bool, Callable&, size_t, const TextReport&, std::span<const TokenWeight>> Status
   embed(const TextList& texts, Callable&& visit, const RunControl& control = {}) {
@@ -53,15 +55,15 @@ class SparseEmbedder {
         const_cast<void*>(static_cast<const void*>(&visit)), control);
   }
 
-  // That encodes the texts and names the tokens; lives as long as the embedder.
+  // Returns the tokenizer that encodes the texts. It can decode the tokens' ids. It lives as long as the embedder.
   const Tokenizer& tokenizer() const;
-  // Tokens that there are weights for.
+  // Returns the number of tokens that may have a weight.
   int64_t vocabulary() const;
-  // Tokens that a text is cut to.
+  // Returns the number of tokens that a text is cut to.
   int64_t max_tokens() const;
-  // Texts that are worked on at once: calls with fewer are slower.
+  // Returns the number of texts that are worked on at once. Calls with fewer texts are slower.
   size_t texts_at_once() const;
-  // Its plan and profile (Session::profile).
+  // Returns the one session, for example to read its plan and profile.
   std::span<const Session> sessions() const;
 
   SparseEmbedder(SparseEmbedder&&) noexcept;

@@ -1,7 +1,13 @@
-// Errors as values: a code for the program, a sentence for the person.
+// Errors as values: a code for the program and a sentence for the person.
 //
-// The runtime throws nothing and aborts nothing: every fallible function returns Status or Result<T>, which allocate
-// nothing themselves. Memory that runs out is Code::out_of_memory wherever it happens; what was made then is freed.
+// The runtime throws no exception and never aborts. Every function that can fail returns Status or Result<T>, which
+// allocate nothing themselves. Code::out_of_memory is returned wherever memory runs out, and everything that the
+// function had made is freed.
+//
+//   linformer::Status check(const linformer::Model& model) {
+//     LINFORMER_TRY(model.verify());  // Returns the error, if there is one.
+//     return {};                      // A default Status is ok().
+//   }
 #pragma once
 
 #include <cstdarg>
@@ -13,30 +19,31 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// Grouped by who can act: 0x1_ the caller, 0x2_ the machine, 0x3_ the file, 0x4_ this library.
+// The codes are grouped by who can act on the error: 0x1_ the caller, 0x2_ the machine, 0x3_ the file, 0x4_ this
+// library.
 enum class Code : uint32_t {
   ok = 0,
-  invalid_argument = 0x10,  // a value that the caller passed is out of range
-  too_long = 0x11,          // more tokens, texts or bytes than were planned for, or than fit the memory given
-  cancelled = 0x12,         // the caller's flag said so
-  io_error = 0x20,          // the operating system refused
+  invalid_argument = 0x10,  // The caller passed a value that is out of range.
+  too_long = 0x11,   // There are more tokens, texts or bytes than were planned for, or than fit into the given memory.
+  cancelled = 0x12,  // The caller's flag cancelled the call.
+  io_error = 0x20,   // The operating system reported an error.
   out_of_memory = 0x21,
-  corrupt_file = 0x30,  // the bytes contradict the format or themselves
-  unsupported = 0x31,   // well-formed, but beyond this build or version
-  internal = 0x40,      // a backend failed although its inputs were checked
+  corrupt_file = 0x30,  // The bytes contradict the format or each other.
+  unsupported = 0x31,   // The input is well-formed, but this build or version can't process it.
+  internal = 0x40,      // A backend failed although its inputs were checked.
 };
 
 class [[nodiscard]] Status {
  public:
-  static constexpr int max_message = 384;  // bytes with the terminator; longer sentences are cut
+  static constexpr int max_message = 384;  // In bytes, with the terminator. Longer sentences are cut.
 
   Status() { message_[0] = '\0'; }
   bool ok() const { return code_ == Code::ok; }
   Code code() const { return code_; }
-  // One sentence naming the thing that is wrong and what to do. Empty when ok. Owned by this object.
+  // Returns one sentence that names what is wrong and says what to do. It is empty if ok(). This object owns it.
   const char* message() const { return message_; }
 
-  // printf-style. Makes an error; never call it with Code::ok.
+  // Makes an error from a printf format. `code` must not be Code::ok.
   [[gnu::format(printf, 2, 3)]] static Status error(Code code, const char* format, ...);
 
  private:
@@ -44,7 +51,7 @@ class [[nodiscard]] Status {
   char message_[max_message];
 };
 
-// A value or the error that prevented it. value() may be called only when ok().
+// A value, or the error that prevented it. value(), * and -> may be used only if ok().
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -64,7 +71,7 @@ class [[nodiscard]] Result {
   std::optional<T> value_;
 };
 
-// Returns the error of `expression` from the enclosing function, if it has one.
+// Evaluates `expression`, a Status, and returns it from the enclosing function if it is an error.
 #define LINFORMER_TRY(expression)                                                                                \
   do {                                                                                                           \
     if (::linformer::Status linformer_status_ = (expression); !linformer_status_.ok()) return linformer_status_; \

@@ -1,4 +1,4 @@
-// Tagger: strings in, their entities out: what a head that scores each token says of spans of a text.
+// Tagger: takes texts, and gives their entities, from a head that scores each token.
 #pragma once
 
 #include <cstddef>
@@ -14,62 +14,65 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// How the tokens of a text become its entities, as the token classification pipeline of Hugging Face's transformers
-// does it. Each token, or each word, has the likeliest label, and its probability is the score. Labels that begin with
-// "B-" or "I-" are of an entity that begins or goes on; any other label goes on. Tokens, or words, that follow each
-// other and are of the same entity are one, until a "B-" begins the next. The score of an entity is the mean of theirs.
+// How the tokens of a text become entities, as in the token classification pipeline of Hugging Face's transformers.
+// Each token (or each word) gets its likeliest label, and the label's probability is its score. A label that begins
+// with "B-" begins an entity. A label that begins with "I-", or any other label, continues one. Neighbouring tokens (or
+// words) of the same entity become one, until a "B-" label begins the next. The score of an entity is the mean of their
+// scores.
 enum class Aggregation : uint8_t {
-  simple = 0,  // of tokens
-  none,        // each token is an entity by itself, with its label as it is
-  first,       // of words, each with the scores of its first token
-  average,     // of words, each with the means of the scores of its tokens
-  max,         // of words, each with the scores of the token that has the highest one
+  simple = 0,  // Joins tokens.
+  none,        // Each token is an entity by itself, with its whole label.
+  first,       // Joins words, each with the scores of its first token.
+  average,     // Joins words, each with the means of its tokens' scores.
+  max,         // Joins words, each with the scores of the token whose best score is the highest.
 };
 
 struct Entity {
-  // Of the first token or word; but for Aggregation::none what is behind its first '-', where there is one. Has a 0
-  // behind its last byte; lives as long as the tagger.
+  // The label of the first token or word. Except with Aggregation::none, it is the part after the first '-', if there
+  // is one. It ends with a 0 byte and is valid as long as the tagger.
   std::string_view label = {};
-  float score = 0;             // a probability
-  Offset offset = {};          // in the text
-  std::string_view text = {};  // these bytes of the text as given
+  float score = 0;             // A probability.
+  Offset offset = {};          // The place in the text.
+  std::string_view text = {};  // The bytes of the text as it was given.
 };
 
-// What was found in one text. Valid during the visit.
+// The entities of one text. It is valid during the visit.
 struct Tagging {
   const TextReport& report;
-  std::span<const Entity> entities;  // in the order of the text; empty where the report has an error
+  std::span<const Entity> entities;  // In the order of the text. Empty if the report has an error.
 };
 
 struct TaggerOptions {
-  // Texts are read by windows where nothing else is said; on_long may also be truncate or error.
+  // Texts are read by windows by default. on_long may also be truncate or error.
   TextOptions texts = {.on_long = OnLong::window};
   Aggregation aggregation = Aggregation::simple;
-  int head = -1;  // of the model's heads one that scores each token; -1: the first such
+  int head = -1;  // The index of the model's head that scores each token. -1: the first such head.
 };
 
-// What has the label "O" is no entity, and the tokens of the template around the text are in none. A token that is in
-// several windows counts once: in the window whose ends are farther from it.
+// Finds entities. Tokens with the label "O" belong to no entity, and neither do the tokens of the template around the
+// text. A token that is in several windows counts once: in the window whose ends are farther from it.
 //
-// Words: where the tokenizer marks the tokens that go on with a word (WordPiece, "##"), a token does so whose name has
-// another length than its part of the text; otherwise one does that isn't at the text's beginning, and has a space
-// neither before it nor as its first character. The unknown token always begins a word.
+// If the tokenizer marks the tokens that continue a word (WordPiece's "##"), a token continues a word if its name is
+// longer or shorter than its part of the text. With other tokenizers, a token continues a word if it isn't at the
+// beginning of the text, has no space before it and doesn't begin with a space. The unknown token always begins a word.
 //
-// Owns its tokenizer, sessions and threads; shares the model. Not thread-safe: one call at a time. Movable.
+// A Tagger owns its tokenizer, sessions and threads, and shares the model. Not thread-safe: one call at a time.
+// Movable.
 class Tagger {
  public:
-  // Errors: those of Session and Tokenizer, and invalid_argument for a model without a head of probabilities for each
-  // token (HeadInfo::each_token, HeadKind::single_label), for a head that is another, and for options out of range.
+  // Returns the errors of Session and Tokenizer, and invalid_argument for a model without a head that gives each token
+  // probabilities (HeadInfo::each_token, HeadKind::single_label), for a head of another kind, and for options out of
+  // range.
   static Result<Tagger> create(std::shared_ptr<const Model> model, const TaggerOptions& options = {});
 
-  // visit(context, index, tagging) for each text, in order, on this thread. A text that can't be read, or that has a
-  // pair, has an error in its report and keeps its place; an error returned is of the call itself. visit returns
-  // whether more are wanted. Results don't depend on what runs beside a text, nor on threads. Memory is bounded
-  // whatever the number of texts: beside what the sessions need, the entities of texts_at_once() texts, 48 bytes each,
-  // and of the text that each thread is at a quarter of its bytes. Progress counts texts.
+  // Calls visit(context, index, tagging) for each text, in order, on this thread, until visit returns false. A text
+  // that can't be read, or that has a pair, keeps its place and has an error in its report. A returned error concerns
+  // the whole call. Results depend neither on the other texts nor on the threads. Memory is bounded whatever the number
+  // of texts: in addition to the sessions, it takes 48 bytes for each entity of texts_at_once() texts, and a quarter of
+  // the bytes of the text that each thread is working on. control.progress gets the share of the texts that are done.
   using Visit = bool (*)(void* context, size_t index, const Tagging& tagging);
   Status tag(const TextList& texts, Visit visit, void* context, const RunControl& control = {});
-  // The same for a callable.
+  // As above, with any callable object as `visit`.
   template <class Callable>
   requires std::is_invocable_r_v<bool, Callable&, size_t, const Tagging&> Status tag(const TextList& texts,
                                                                                      Callable&& visit,
@@ -83,15 +86,16 @@ class Tagger {
         const_cast<void*>(static_cast<const void*>(&visit)), control);
   }
 
-  // The head that is asked: its index in the model.
+  // Returns the index of the head that scores the tokens.
   int head() const;
-  // Of class `i` of the head: the model's label, or where it has none the number; empty beyond the head's classes.
+  // Returns the model's name of class `i` of the head, or the number `i` if the class has no name. Empty if the head
+  // has no class `i`.
   std::string_view label(int64_t i) const;
-  // Tokens of a text, or of a window.
+  // Returns the most tokens of a text, or of a window.
   int64_t max_tokens() const;
-  // How many texts the session runs in parallel. Calls with fewer texts do not use all threads.
+  // Returns the number of texts that are worked on at once. A call with fewer texts may leave threads idle.
   size_t texts_at_once() const;
-  // One for each thread: their plan and profile (Session::profile).
+  // Returns the sessions, one for each thread, for example to read their plans and profiles.
   std::span<const Session> sessions() const;
 
   Tagger(Tagger&&) noexcept;

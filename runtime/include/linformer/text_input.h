@@ -1,5 +1,4 @@
-// How texts are read, for Classifier, Embedder, MaskFiller, TextRunner and TextReader: as strings, batched, over
-// several threads.
+// How Classifier, Embedder and the other classes that take texts read them, and what they report about each text.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +13,15 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// A text, with a second one where the model reads pairs or a head compares two. Views of the caller's memory, which
-// lives until the call returns.
+// A text, with a second text if the model reads pairs or a head compares two. These are views of the caller's memory,
+// which must live until the call returns.
 struct TextInput {
   std::string_view text = {};
   std::optional<std::string_view> pair = {};
-  std::span<const float> vectors = {};  // instead of text, for models that read vectors: [n, width]
+  std::span<const float> vectors = {};  // Instead of a text, for models that read vectors: [n, width].
 };
 
-// A list of texts, as a view: an array of TextInput or of std::string_view, or a function that says each of them.
+// A view of a list of texts: an array of TextInput or of std::string_view, or a function that returns text i.
 class TextList {
  public:
   using At = TextInput (*)(const void* context, size_t index);
@@ -53,60 +52,61 @@ class TextList {
   const void* context_;
 };
 
-// What becomes of a text with more tokens than the model takes.
+// What happens to a text that has more tokens than the model takes.
 enum class OnLong : uint8_t {
-  truncate = 0,
-  window,  // it is read in windows that overlap; its values are the means of theirs
-  error,
+  truncate = 0,  // It is cut.
+  window,        // It is read in windows that overlap. Its values are the means of the windows' values.
+  error,         // Its report has an error.
 };
 
 struct TextOptions {
-  static constexpr int64_t default_rows = 4096;  // enough for full matrix products on any machine
+  static constexpr int64_t default_rows = 4096;  // Enough rows for large matrix products on any machine.
 
-  int64_t max_tokens = 0;  // of a text, template included; 0 = the model's N
+  int64_t max_tokens = 0;  // The most tokens of a text, including its template. 0: the model's N.
   OnLong on_long = OnLong::truncate;
-  int64_t overlap = -1;                               // tokens that two windows share; -1: a quarter of a window
-  bool add_special_tokens = true;                     // as in EncodeOptions
-  bool match_special_tokens = true;                   // as in EncodeOptions
-  Truncation truncation = Truncation::longest_first;  // which text of a pair is cut, or read by windows
-  Keep keep = Keep::head;                             // which end of a cut text stays
-  int64_t pad_to = 0;                                 // texts are lengthened with pad ids to this many tokens
-  int64_t max_batch = 16;                             // texts in one call of a session
-  int64_t max_rows = 0;  // tokens in one call; 0: default_rows, or max_tokens where that is more
+  int64_t overlap = -1;                               // The tokens that two windows share. -1: a quarter of a window.
+  bool add_special_tokens = true;                     // As in EncodeOptions.
+  bool match_special_tokens = true;                   // As in EncodeOptions.
+  Truncation truncation = Truncation::longest_first;  // Which text of a pair is cut or read by windows.
+  Keep keep = Keep::head;                             // Which end of a cut text is kept.
+  int64_t pad_to = 0;                                 // Texts are lengthened with pad ids to this many tokens.
+  int64_t max_batch = 16;                             // The most texts in one call of a session.
+  int64_t max_rows = 0;  // The most tokens in one call. 0: default_rows, or max_tokens if that is more.
   RunOptions run = {};
-  // On the native backend each thread takes whole texts through a session of its own: faster than sharing each text,
-  // for the memory of as many sessions. Few texts are shared by all threads. Results are the same.
+  // On the native backend, each thread takes whole texts through a session of its own. This is faster than sharing each
+  // text, but takes the memory of as many sessions. If a call has only few texts, all threads share them. Results are
+  // the same.
   CpuOptions cpu = {};
   CudaOptions cuda = {};
-  bool profile = false;  // as in SessionOptions
+  bool profile = false;  // As in SessionOptions.
 };
 
-// Which limit a text is beyond.
+// Which limit a text exceeds.
 enum class TextLimit : uint8_t {
   none = 0,
-  tokens,   // it has more tokens, or vectors, than are read
-  room,     // one text of a pair leaves the other no room in a window
-  overlap,  // one text of a pair leaves the other no more room in a window than windows share
+  tokens,   // It has more tokens, or vectors, than are read.
+  room,     // One text of a pair leaves the other no room in a window.
+  overlap,  // One text of a pair leaves the other no more room in a window than windows share.
 };
 
-// The parts of Code::too_long, for callers who say in their own words which setting helps.
+// What a message with Code::too_long says, in parts, for callers that name their own settings in their messages.
 struct BeyondLimit {
   TextLimit limit = TextLimit::none;
-  int text = 0;             // of a pair the one that is too long: 0 or 1
-  int64_t tokens = 0;       // that it has
-  int64_t room = 0;         // that it leaves the other text in a window
-  int64_t max_tokens = 0;   // that are read of a text, or in a window
-  bool other_fits = false;  // windows over this text instead would have room for the other one
+  int text = 0;             // Which text of a pair is too long: 0 or 1.
+  int64_t tokens = 0;       // The tokens that it has.
+  int64_t room = 0;         // The tokens that it leaves the other text in a window.
+  int64_t max_tokens = 0;   // The most tokens that are read of a text, or in a window.
+  bool other_fits = false;  // Whether the other text would fit if this text were read by windows instead.
 };
 
-// What was read of a text, or why it has no answer.
+// What was read of a text, or why the text has no answer.
 struct TextReport {
   Status status;
-  BeyondLimit beyond = {};   // in parts, where the status is that the text is too long for the model
-  int64_t tokens = 0;        // that the model read
-  int64_t total_tokens = 0;  // that the text has; more than `tokens` when it was cut
+  BeyondLimit beyond = {};   // The parts of the message, if the text is too long for the model.
+  int64_t tokens = 0;        // The tokens that the model read.
+  int64_t total_tokens = 0;  // The tokens that the text has. More than `tokens` if the text was cut.
   int64_t windows = 1;
-  bool without_mask = false;  // MaskFiller: the status is that what was read of the text has no mask token
+  bool without_mask = false;  // For MaskFiller: the error is that there is no mask token in what was read of the text.
   bool truncated() const { return tokens < total_tokens; }
 };
 

@@ -1,4 +1,5 @@
-// TextReader: what a model reads of a text, as ids: whole, cut, by windows, or two texts apart.
+// TextReader: turns a text into the sequences of token ids that a model reads: the whole text, a cut text, windows of
+// it, or two texts apart.
 #pragma once
 
 #include <array>
@@ -16,60 +17,66 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// One sequence of a text; its spans have an element for each token, and are valid until the reader's next call. Pads
-// that a session strips are still there.
+// One sequence of a text. Its spans have an element for each token, and are valid until the reader's next call. It
+// still has the pads that a session strips.
 struct TextSequence {
   Tokens ids;
   std::span<const uint8_t> types;
-  std::span<const int8_t> texts;    // that a token is of: 0 or 1; -1 = the template
-  std::span<const Offset> offsets;  // in the text that the token is of; of the template's {0, 0}
-  std::array<int64_t, 2> first;     // of each text's tokens the first that is here: of windows
-  // Of windows: those of the tokens of the text that is read by them which are in no other one farther from its ends,
-  // begin and end. Each token is so in one window; of a sequence that is none, all are.
+  std::span<const int8_t> texts;    // Which text each token belongs to: 0 or 1, or -1 for the template.
+  std::span<const Offset> offsets;  // The token's place in its text, and {0, 0} for the template's tokens.
+  std::array<int64_t, 2> first;  // For windows: for each text, the index of its first token that is in this sequence.
+  // For windows: a range [begin, end) of the tokens of the text that is read by windows. These tokens are at least as
+  // far from the ends of this window as from the ends of any other window that has them. The ranges of all windows
+  // cover each token exactly once. In a sequence that isn't a window, the range covers all tokens.
   std::array<int64_t, 2> nearest;
 };
 
 struct TextReaderOptions {
-  // max_tokens, on_long, overlap, special tokens, truncation, keep and run.padding; the rest is for those who run.
+  // Of these, max_tokens, on_long, overlap, the options for special tokens, truncation, keep, run.part and run.padding
+  // are read. The others are for the code that runs the sequences.
   TextOptions texts = {};
-  // The two texts of an input are sequences of their own, as a head reads them that compares two. Neither is then read
-  // by windows.
+  // Whether the two texts of an input are sequences of their own, as a head that compares two texts reads them. Neither
+  // text is then read by windows.
   bool apart = false;
-  // The last window begins as far behind the one before as the others do, and may be short, as Hugging Face's question
-  // answering reads contexts. Otherwise it begins where it reaches the text's end.
+  // Where the last window begins. If true, it is as far behind the window before it as the others are, and may be
+  // short. This is how Hugging Face's question answering reads contexts. If false, the last window begins so that it
+  // ends where the text ends.
   bool short_last_window = false;
-  // Characters that are put before each text, or before the first of two; a copy is kept. Offsets count them too.
+  // Characters that are put before each text, or before the first text of a pair. The reader keeps a copy. Offsets
+  // count these characters, too.
   std::string_view prompt = {};
-  // Its longest text and its padding count instead of those in `texts`. Used by create() alone.
+  // If not null, the session's longest sequence and its padding are used instead of those in `texts`. Only create()
+  // uses it.
   const Session* session = nullptr;
 };
 
-// The options of a session that takes what a TextReader of the same options reads: the largest call has max_batch texts
-// of max_tokens tokens, and max_rows rows. For those who run the sequences themselves; TextRunner, Classifier, Embedder
-// and MaskFiller create their own sessions. A pure function. Errors: invalid_argument for a pad_to that doesn't fit the
-// model; limits that are out of range are refused by plan() and Session::create().
+// Returns the options of a session that takes what a TextReader with the same options reads. Its largest call has
+// max_batch sequences of max_tokens tokens, and max_rows rows. It is for code that runs sequences itself; TextRunner,
+// Classifier, Embedder and MaskFiller create their own sessions. It is a pure function. It returns invalid_argument for
+// a pad_to that doesn't fit the model. Limits out of range are errors of plan() and Session::create().
 Result<SessionOptions> session_options(const Model& model, const TextOptions& options);
 
-// Owns its tokenizer, or shares it with the reader that it is another of; keeps the model alive. Not thread-safe: one
-// for each thread. Movable.
+// Reads texts. A reader owns its tokenizer, or shares it with the reader whose another() made it, and keeps the model
+// alive. Not thread-safe: each thread needs its own. Movable.
 class TextReader {
  public:
-  // Errors: those of Tokenizer::create(), and invalid_argument for limits that leave no room for a text.
+  // Returns the errors of Tokenizer::create(), and invalid_argument for limits that leave no room for a text.
   static Result<TextReader> create(std::shared_ptr<const Model> model, const TextReaderOptions& options = {});
-  // One that reads in the same way, for another thread. Errors: out_of_memory.
+  // Returns a reader that reads in the same way, for another thread, or out_of_memory.
   Result<TextReader> another() const;
 
-  // Tokenizes a text, sets *report, and returns the report's status: what is wrong with the text, and out_of_memory.
-  // The text's memory must live until its sequences are read.
+  // Tokenizes a text, sets *report, and returns report->status: an error of this text, or out_of_memory. The text's
+  // memory must live until its sequences were read.
   Status read(const TextInput& input, TextReport* report);
-  // Of the text that was read last: its windows, or 2 where the two texts are apart; 0 after an error.
+  // Returns the number of sequences of the text that was read last: its windows, or 2 if the two texts are apart, or 0
+  // after an error.
   int64_t sequences() const;
-  // Sequence i, from 0 on. Errors: invalid_argument where there is none; out_of_memory.
+  // Returns sequence i, from 0 on, or invalid_argument if there is none, or out_of_memory.
   Result<TextSequence> sequence(int64_t i);
 
-  // The longest sequence in tokens, without what the model puts before it.
+  // Returns the most tokens of a sequence, without the rows that the model puts before it.
   int64_t max_tokens() const;
-  // Lives as long as any of the readers that share it.
+  // Returns the tokenizer. It lives as long as any of the readers that share it.
   const Tokenizer& tokenizer() const;
 
   TextReader(TextReader&&) noexcept;
@@ -79,7 +86,7 @@ class TextReader {
  private:
   friend class MaskedLmQueue;
   struct State;
-  // The same with a tokenizer of its own.
+  // The same, but with a given tokenizer.
   static Result<TextReader> create(std::shared_ptr<const Model> model, Tokenizer tokenizer,
                                    const TextReaderOptions& options);
   explicit TextReader(std::unique_ptr<State> state);

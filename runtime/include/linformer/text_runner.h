@@ -1,5 +1,4 @@
-// TextRunner: strings in, any rows of numbers out, several outputs from one pass. Classifier and Embedder are made of
-// it.
+// TextRunner: takes texts, and gives several rows of numbers for each, from one pass. Classifier and Embedder use it.
 #pragma once
 
 #include <cstddef>
@@ -14,23 +13,25 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// Owns its tokenizer, sessions and threads; shares the model. Not thread-safe: one call at a time. Movable.
+// Runs texts. A TextRunner owns its tokenizer, sessions and threads, and shares the model. Not thread-safe: one call at
+// a time. Movable.
 class TextRunner {
  public:
-  // `outputs` have no values: each is logits, probabilities, pooled or embeddings, and gives a row for each text (or
-  // for each two texts that a head compares). Errors: those of Session and Tokenizer, and invalid_argument for outputs
-  // that have a row for each token, for some that have one for a text beside others for two, and for no output at all.
+  // The `values` of `outputs` stay empty. Each output is logits, probabilities, pooled or embeddings, and gives one row
+  // for each text, or one row for each two texts if a head compares two. Returns the errors of Session and Tokenizer.
+  // Returns invalid_argument if there is no output, if an output has a row for each token, or if one output has a row
+  // for each text and another a row for each two texts.
   static Result<TextRunner> create(std::shared_ptr<const Model> model, std::span<const Output> outputs,
                                    const TextOptions& options = {});
 
-  // visit(context, index, report, values) for each text, in order, on this thread: `values` are the outputs' rows one
-  // after the other, each of columns() floats: the means of the text's windows, where it was read in several. They are
-  // valid during the visit, and empty where the report has an error: a text that can't be read keeps its place. An
-  // error returned is of the call itself. visit returns whether more are wanted. Memory is bounded whatever the number
-  // of texts; progress counts texts.
+  // Calls visit(context, index, report, values) for each text, in order, on this thread, until visit returns false.
+  // `values` has the rows of the outputs, one after the other, with columns() floats each. If the text was read in
+  // several windows, these are the means over the windows. `values` is valid during the visit. A text that can't be
+  // read keeps its place, has an error in its report and empty `values`. A returned error concerns the whole call.
+  // Memory is bounded whatever the number of texts. control.progress gets the share of the texts that are done.
   using Visit = bool (*)(void* context, size_t index, const TextReport& report, std::span<const float> values);
   Status run(const TextList& texts, Visit visit, void* context, const RunControl& control = {});
-  // The same for a callable.
+  // As above, with any callable object as `visit`.
   template <class Callable>
   requires std::is_invocable_r_v<bool, Callable&, size_t, const TextReport&, std::span<const float>> Status
   run(const TextList& texts, Callable&& visit, const RunControl& control = {}) {
@@ -43,9 +44,9 @@ class TextRunner {
         const_cast<void*>(static_cast<const void*>(&visit)), control);
   }
 
-  // Floats of a text's row of output `output`, an index into create()'s list; 0: there is none.
+  // Returns the floats of a row of output `output`, an index into create()'s list, or 0 if there is no such output.
   int64_t columns(size_t output) const;
-  // As Classifier's.
+  // As for Classifier.
   int64_t max_tokens() const;
   size_t texts_at_once() const;
   std::span<const Session> sessions() const;

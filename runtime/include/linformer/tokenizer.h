@@ -1,8 +1,8 @@
-// Tokenizer: text to the ids that a model's embedding knows, and back. BPE, WordPiece and unigram.
+// Tokenizer: turns a text into the token ids of a model, and back, by BPE, WordPiece or unigram.
 //
-// Source of the semantics: GPT-2 and RoBERTa (byte-level BPE), BERT (WordPiece), T5 and its kin (unigram), in the
-// reading that Hugging Face's tokenizers library gives them; for a SentencePiece .model file, SentencePiece's own.
-// fairseq's dict.txt is a renumbering of the same tokens.
+// It gives the same tokens as Hugging Face's tokenizers library, for GPT-2 and RoBERTa (byte-level BPE), BERT
+// (WordPiece), T5 and similar models (unigram). For a SentencePiece .model file it gives the tokens of SentencePiece
+// itself. fairseq's dict.txt only numbers the same tokens differently.
 #pragma once
 
 #include <cstddef>
@@ -16,37 +16,40 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// Longest text in one call, in bytes; longer ones are an error (too_long).
+// The longest text of one call, in bytes. Longer texts are an error (too_long).
 inline constexpr size_t max_text_bytes = size_t{1} << 30;
 
 class Model;
 
-// Which text gives way when template and texts have more than max_length tokens.
+// Which text is cut if the template and the texts have more than max_length tokens.
 enum class Truncation : uint8_t {
-  none = 0,       // nothing is cut; the caller compares ids().size() with its limit
-  longest_first,  // the longer text down to the shorter one's length, then both; it keeps the odd token
-  only_first,     // an error when the first text alone cannot make enough room
+  none = 0,  // Nothing is cut. The caller compares ids().size() with its own limit.
+  // The longer text is cut to the length of the shorter one, and then both are cut. If the room is odd, the longer text
+  // keeps the odd token.
+  longest_first,
+  only_first,  // It is an error if cutting the first text alone can't make enough room.
   only_second,
 };
-enum class Keep : uint8_t { head = 0, tail };  // which end of a cut text stays
+enum class Keep : uint8_t { head = 0, tail };  // Which end of a cut text is kept.
 struct EncodeOptions {
-  bool add_special_tokens = true;    // the template around the texts: <s> text </s>, [CLS] text [SEP], ...
-  bool match_special_tokens = true;  // special tokens written inside a text ("<mask>") become their ids; otherwise
-                                     // they are plain characters
-  bool token_strings = false;        // fill Encoding::token()
+  bool add_special_tokens = true;  // Adds the template around the texts: <s> text </s>, [CLS] text [SEP], ...
+  // Special tokens that are written in a text ("<mask>") become their ids. Otherwise they are plain characters.
+  bool match_special_tokens = true;
+  bool token_strings = false;  // Fills Encoding::token().
   Truncation truncation = Truncation::longest_first;
   Keep keep = Keep::head;
-  int64_t max_length = 0;  // tokens, the template's included; 0 = no limit
+  int64_t max_length = 0;  // The most tokens, including the template's. 0: there is no limit.
 };
 
-// Half-open range of Unicode code points in the text as given, each replaced invalid sequence counting as one.
+// A half-open range of Unicode code points in the text as it was given. Each invalid sequence that was replaced counts
+// as one code point.
 struct Offset {
   uint32_t begin, end;
 };
 
-// The result of encode(), its buffers and the workspace that calls reuse. Keep one for each thread: a warm Encoding
-// allocates only for texts longer than any before. Not thread-safe; movable. A default Encoding is empty.
-// Every view is valid until the next call that takes this Encoding.
+// The result of encode(), with its buffers and the workspace that calls reuse. Each thread should keep one: an Encoding
+// that was used before allocates only for texts that are longer than all before. Not thread-safe; movable. A default
+// Encoding is empty. Every view is valid until the next call that takes this Encoding.
 class Encoding {
  public:
   Encoding();
@@ -54,17 +57,17 @@ class Encoding {
   Encoding& operator=(Encoding&&) noexcept;
   ~Encoding();
 
-  // All of the same length, the number of tokens.
-  std::span<const int32_t> ids() const;           // model ids
-  std::span<const Offset> offsets() const;        // tokens of the template: {0, 0}
-  std::span<const uint8_t> special_mask() const;  // 1 = token of the template
-  std::span<const uint8_t> type_ids() const;      // token types (BERT: 1 in the second text's part)
-  std::span<const int8_t> sequence_ids() const;   // 0 or 1 = first or second text, -1 = the template
+  // All of these have one element for each token.
+  std::span<const int32_t> ids() const;           // The ids that the model knows.
+  std::span<const Offset> offsets() const;        // {0, 0} for tokens of the template.
+  std::span<const uint8_t> special_mask() const;  // 1 for tokens of the template.
+  std::span<const uint8_t> type_ids() const;      // Token types (BERT: 1 for the second text).
+  std::span<const int8_t> sequence_ids() const;   // 0 or 1 for the first or second text, -1 for the template.
   bool truncated() const;
-  int64_t total_tokens() const;  // what ids().size() would be without truncation
+  int64_t total_tokens() const;  // The value that ids().size() would have without truncation.
 
-  // Printable name of token i (byte-level BPE: GPT-2's alphabet, a space is U+0120), as Hugging Face prints it.
-  // Empty unless EncodeOptions::token_strings was set. `i` must be below ids().size().
+  // Returns the printable name of token i as Hugging Face prints it (in byte-level BPE with GPT-2's alphabet, in which
+  // a space is U+0120). It is empty unless EncodeOptions::token_strings was set. `i` must be less than ids().size().
   std::string_view token(size_t i) const;
 
  private:
@@ -75,10 +78,10 @@ class Encoding {
 
 struct DecodeOptions {
   bool skip_special_tokens = false;
-  bool raw_bytes = false;  // byte-level BPE: leave invalid UTF-8 as it is instead of replacing it by U+FFFD
+  bool raw_bytes = false;  // Byte-level BPE: keeps invalid UTF-8 instead of replacing it by U+FFFD.
 };
 
-// Bytes that decode() writes. Movable; a default one is empty.
+// The text that decode() writes. Movable. A default TextBuffer is empty.
 class TextBuffer {
  public:
   TextBuffer();
@@ -94,38 +97,46 @@ class TextBuffer {
   std::unique_ptr<State> state_;
 };
 
-// Immutable after create(); any number of threads may use one Tokenizer at once. Movable.
+// A model's tokenizer. It is immutable: any number of threads may use one Tokenizer at once. Movable.
+//
+//   auto tokenizer = linformer::Tokenizer::create(model);
+//   if (!tokenizer.ok()) return tokenizer.status();
+//   linformer::Encoding encoding;
+//   linformer::Status done = tokenizer->encode("A fine film.", {}, &encoding);
+//   if (done.ok()) std::printf("%zu tokens\n", encoding.ids().size());
 class Tokenizer {
  public:
-  // The tokenizer inside a model's file; keeps the model alive. O(vocabulary) time and memory, once. unsupported where
-  // the model has none, corrupt_file where its vocabulary contradicts itself.
+  // Creates the tokenizer in a model's file, and keeps the model alive. It takes O(vocabulary) time and memory, once.
+  // Returns unsupported if the model has no tokenizer, and corrupt_file if its vocabulary contradicts itself.
   static Result<Tokenizer> create(std::shared_ptr<const Model> model);
 
-  // Encodes one text, or two (`pair`). Any bytes are a text: invalid UTF-8 is replaced by U+FFFD as the WHATWG
-  // decoder does (one for each maximal subpart of a sequence). Equal input gives equal output on every machine and
-  // locale. Errors: too_long, invalid_argument (max_length below the template's own tokens, a truncation
-  // that cannot make room), out_of_memory; `encoding` is then unspecified but reusable.
+  // Encodes one text, or two (`pair`). Any bytes are a text: invalid UTF-8 is replaced by U+FFFD as the WHATWG decoder
+  // does it (one U+FFFD for each maximal subpart of a sequence). Equal input gives equal output on every machine and in
+  // every locale. Returns too_long, invalid_argument (max_length is less than the template's own tokens, or the
+  // truncation can't make enough room) or out_of_memory. After an error `encoding` is unspecified, but can be used
+  // again.
   Status encode(std::string_view text, const EncodeOptions& options, Encoding* encoding) const;
   Status encode(std::string_view text, std::string_view pair, const EncodeOptions& options, Encoding* encoding) const;
 
-  // Encodes the tokens [first, first + room) of `text`, room being max_length less the template, for reading a long
-  // text by windows: window w of a text with overlap s starts at w * (room - s). The text is tokenized at first == 0
-  // and remembered inside `encoding`; later windows must pass the same text, options and encoding.
-  // Empty when `first` is beyond the text's last token. options.truncation and keep are not looked at.
+  // Encodes a window of a long text: its tokens [first, first + room), where room is max_length without the template.
+  // If neighbouring windows share s tokens, window w begins at w * (room - s). The call with first == 0 tokenizes the
+  // text, and `encoding` keeps the tokens, so the calls for later windows must pass the same text, options and
+  // encoding. The result is empty if `first` is beyond the text's last token. options.truncation and options.keep are
+  // ignored.
   Status encode_window(std::string_view text, const EncodeOptions& options, int64_t first, Encoding* encoding) const;
-  // The same for a pair: one text is read by windows, and the other is whole in each of them, as questions are asked of
-  // a long text. options.truncation says which is read by windows: only_first or only_second, otherwise the longer one
-  // (of two equal ones the second). Room is what max_length leaves beside template and the other text; if there is
-  // none, invalid_argument.
+  // The same for a pair. One text is read by windows, and each window has the whole other text, as for questions about
+  // a long text. options.truncation says which text is read by windows: only_first or only_second; otherwise it is the
+  // longer text, or the second one if both are equally long. room is then max_length without the template and without
+  // the other text. Returns invalid_argument if that is less than 1.
   Status encode_window(std::string_view text, std::string_view pair, const EncodeOptions& options, int64_t first,
                        Encoding* encoding) const;
 
-  // The text that `ids` stand for. Byte-level BPE: the tokens' bytes; WordPiece: words with spaces between, without
-  // the ones before punctuation; unigram and BPE of characters: U+2581 becomes a space, but for one that was put before
-  // the text. An id without a token is invalid_argument and named.
+  // Decodes ids to a text. Byte-level BPE joins the tokens' bytes. WordPiece joins words with spaces, except before
+  // punctuation. Unigram and BPE of characters replace U+2581 by a space, except the one that was put before the text.
+  // Returns invalid_argument, with the id, for an id without a token.
   Status decode(std::span<const int32_t> ids, const DecodeOptions& options, TextBuffer* text) const;
 
-  // Tokens that the template adds to one text (or to a pair).
+  // Returns the number of tokens that the template adds to one text, or to a pair.
   int64_t template_tokens(bool pair) const;
 
   Tokenizer(Tokenizer&&) noexcept;

@@ -1,4 +1,4 @@
-// TopScores: the best of a stream of scores.
+// TopScores: keeps the best of a stream of scores.
 #pragma once
 
 #include <cstddef>
@@ -11,24 +11,25 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// A score, and what it is of: a document's or a row's number, from 0 on.
+// A score and the number, from 0 on, of the document or row that it belongs to.
 struct Scored {
   int64_t index = -1;
   float score = 0;
 };
 
-// Keeps the highest of the scores that were added; of equal scores, those with the lowest index. The result doesn't
-// depend on the order of the additions. It takes memory for the scores that are kept, and none for the
-// others. Not thread-safe; movable.
+// Keeps the highest of the scores that were added. Of equal scores, the ones with the lowest indices are kept. The
+// result doesn't depend on the order in which scores are added. Only the scores that are kept take memory. Not
+// thread-safe; movable.
 class TopScores {
  public:
-  // `most`: scores that are kept; 0: all. Errors: invalid_argument for a negative number; out_of_memory.
+  // `most` is the number of scores that are kept. 0: all are kept. Returns invalid_argument for a negative number, and
+  // out_of_memory.
   static Result<TopScores> create(int64_t most);
 
-  // Takes a score. *dropped is the index of the one that is not kept because of it, perhaps this one; -1: there is
-  // none. A score that is not a number is never kept. Errors: out_of_memory.
+  // Adds a score. If this means that a score isn't kept, *dropped is its index, which may be `index` itself; otherwise
+  // *dropped is -1. A score that isn't a number is never kept. Returns out_of_memory.
   Status add(int64_t index, float score, int64_t* dropped);
-  // What is kept, best first; valid until the next add().
+  // Returns the scores that were kept, the best first. Valid until the next add().
   std::span<const Scored> best();
   void clear();
 

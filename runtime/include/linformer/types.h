@@ -1,4 +1,4 @@
-// Small enums and limits of the public headers.
+// Small enums and limits that the public headers use.
 #pragma once
 
 #include <cstdint>
@@ -7,40 +7,43 @@
 
 namespace LINFORMER_NAMESPACE {
 
-enum class ElementType : uint8_t { f32 = 0, bf16 = 1, f16 = 2, int8 = 3 /* with scales */ };
+enum class ElementType : uint8_t { f32 = 0, bf16 = 1, f16 = 2, int8 = 3 /* with a scale for each row */ };
 
+// The instruction set of the CPU's kernels. automatic: the best set that the machine and the build have.
 enum class Isa : uint8_t { automatic = 0, scalar, avx2, avx512, neon };
 enum class BackendKind : uint8_t { native = 0, onednn, openblas };
 
+// How the rows of a sequence become one row.
 enum class Pooling : uint8_t {
   first_token = 0,
   mean,
   mean_over_max_tokens,
   max,
-  none,          // outputs for each token
-  last_token,    // that isn't masked
-  weighted_mean  // row i counts i + 1 times as much as row 0
+  none,          // No pooling: there is an output for each token.
+  last_token,    // The last token that isn't masked.
+  weighted_mean  // The weight of row i is i + 1 times the weight of row 0.
 };
 
-// What a head's outputs are, and so what its probabilities hold (Output::probabilities).
+// What the outputs of a head are, which decides what Output::probabilities() makes of them.
 enum class HeadKind : uint8_t {
-  single_label = 0,  // one of at least two classes: softmax
-  multi_label,       // any number of the classes: sigmoid of each
-  score,             // one output, through the activation that the model names
-  regression         // any number of outputs: the raw values, which are the logits
+  single_label = 0,  // Exactly one of at least two classes: the probabilities are the softmax.
+  multi_label,       // Any number of the classes: the probabilities are the sigmoid of each logit.
+  score,             // One output, to which the activation that the model names is applied.
+  regression         // Any number of outputs: the probabilities are the logits themselves.
 };
 
-enum class TokenizerKind : uint8_t { none = 0, byte_bpe, wordpiece, unigram, bpe };  // bpe: of characters
+// bpe is byte-pair encoding of characters, byte_bpe of bytes.
+enum class TokenizerKind : uint8_t { none = 0, byte_bpe, wordpiece, unigram, bpe };
 
-// Which encoder of the model. An encoder-decoder takes two sessions: the first one's `hidden` is the second one's
-// encoder states.
+// Which encoder of the model a session runs. An encoder-decoder takes two sessions: the `hidden` output of the
+// encoder's session is the encoder states of the decoder's session.
 enum class Part : uint8_t { encoder = 0, decoder };
 
-// The most that a model file may hold, and so the largest number of tokens, of classes, ... that any model takes.
-inline constexpr uint32_t max_dimension = 1u << 24;  // widths, tokens, k, vocabulary
-inline constexpr uint32_t max_classes = 1u << 20;    // of a head
+// The largest values that a model file may hold. No model takes more tokens or has more classes.
+inline constexpr uint32_t max_dimension = 1u << 24;  // The limit of widths, tokens, k and the vocabulary.
+inline constexpr uint32_t max_classes = 1u << 20;    // The limit for one head.
 
-// The names that files and programs give them.
+// Return the names that files and programs use for the values.
 const char* name_of(ElementType);
 const char* name_of(Pooling);
 const char* name_of(HeadKind);

@@ -1,4 +1,5 @@
-// Compares a model's tensors with their checksums one by one, for those who show how far that is or stop it between two.
+// Compares a model's tensors with their checksums one by one, for callers that show the progress or may stop in
+// between.
 #pragma once
 
 #include "linformer/model.h"
@@ -7,9 +8,9 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// Model::verify() of one tensor, 0 to info().tensors - 1: O(bytes) of it, no allocation. Any thread may call it while
-// others run sessions of this model. Errors: corrupt_file, which names the tensor; invalid_argument where there is no
-// such tensor.
+// Does for one tensor, 0 to info().tensors - 1, what Model::verify() does for all. It takes O(bytes) time and allocates
+// nothing. Any thread may call it while others run sessions of this model. Returns corrupt_file with the name of the
+// tensor, or invalid_argument if there is no such tensor.
 Status verify_tensor(const Model& model, int tensor);
 
 }  // namespace LINFORMER_NAMESPACE

@@ -7,8 +7,9 @@
 #define LINFORMER_VERSION_MINOR 1
 #define LINFORMER_VERSION_PATCH 0
 
-// Everything lies in an inline namespace of the version, linformer::v0_1: two versions of the library can be linked
-// into one process, and a program that was compiled with other headers doesn't link. Users write linformer:: alone.
+// Everything is in an inline namespace of the version, linformer::v0_1. So two versions of the library can be linked
+// into one process, and a program that was compiled with the headers of another version doesn't link. Programs write
+// linformer:: only.
 #ifndef LINFORMER_VERSION_NAMESPACE
 #define LINFORMER_VERSION_NAMESPACE v0_1
 #endif
@@ -21,7 +22,7 @@ struct Version {
   friend bool operator==(const Version&, const Version&) = default;
 };
 inline constexpr Version header_version = {LINFORMER_VERSION_MAJOR, LINFORMER_VERSION_MINOR, LINFORMER_VERSION_PATCH};
-// Of the library that runs.
+// Returns the version of the library that runs.
 Version library_version();
 
 }  // namespace LINFORMER_NAMESPACE

@@ -1,5 +1,5 @@
-// ZeroShotClassifier: strings and labels in, how well each label fits each string out, by a model that was trained for
-// natural language inference.
+// ZeroShotClassifier: takes texts and labels, and gives a score that says how well each label fits each text, by a
+// model that was trained for natural language inference.
 #pragma once
 
 #include <cstddef>
@@ -16,46 +16,50 @@
 namespace LINFORMER_NAMESPACE {
 
 struct LabelScore {
-  size_t label = 0;  // index into the classifier's labels
+  size_t label = 0;  // The index into the classifier's labels.
   float probability = 0;
 };
 
-// What is said of one text. Valid during the visit.
+// The scores of one text. It is valid during the visit.
 struct ZeroShotClassification {
-  const TextReport& report;            // of the label whose sentence made the text the longest
-  std::span<const LabelScore> scores;  // of each label, best first, equal ones in their order; empty after an error
+  const TextReport& report;  // The report for the label whose sentence made the text the longest.
+  // One for each label: the best first, and labels of equal scores in their order. Empty if the report has an error.
+  std::span<const LabelScore> scores;
 };
 
 struct ZeroShotOptions {
-  // A text and a label's sentence are a pair, of which the text alone is cut: `truncation` is not looked at.
+  // A text and the sentence of a label are read as a pair. Only the text is cut; `truncation` is ignored.
   TextOptions texts = {};
-  std::span<const std::string_view> labels = {};        // at least one, none empty; copied
-  std::string_view hypothesis = "This example is {}.";  // the sentence of a label, whose place is {}; copied
-  // Each label by itself: any number of them may fit. Without it the probabilities of all labels add up to 1. One label
-  // alone is always by itself.
+  std::span<const std::string_view> labels = {};  // At least one, and none is empty. They are copied.
+  // The sentence of a label, with {} in the place of the label. It is copied.
+  std::string_view hypothesis = "This example is {}.";
+  // Whether each label is judged by itself, so that any number of labels may fit. Otherwise the probabilities of all
+  // labels add up to 1. A single label is always judged by itself.
   bool multi_label = false;
-  int head = 0;  // the classification head that says whether a text entails a sentence
+  int head = 0;  // The index of the classification head that says whether a text entails a sentence.
 };
 
-// The probabilities are those of transformers' zero-shot-classification pipeline: the softmax over all labels of the
-// logit of entailment, or with multi_label, for each label, the softmax of entailment against contradiction. The class
-// of entailment is the one whose name begins with "entail", in any case; where the model has no names of its own, the
-// last one. That of contradiction is the first one, or the last one where entailment is first.
+// Classifies texts by labels. The probabilities are those of transformers' zero-shot-classification pipeline: the
+// softmax of the entailment logits of all labels or, with multi_label, for each label the softmax of its entailment
+// logit and its contradiction logit. The entailment class is the one whose name begins with "entail", in upper or lower
+// case, or the last class if the model doesn't name its classes. The contradiction class is the first one, or the last
+// one if entailment is the first.
 //
-// Owns its tokenizer, sessions and threads; shares the model. Not thread-safe: one call at a time. Movable.
+// A ZeroShotClassifier owns its tokenizer, sessions and threads, and shares the model. Not thread-safe: one call at a
+// time. Movable.
 class ZeroShotClassifier {
  public:
-  // Errors: those of Session and Tokenizer; unsupported where the head has fewer than two classes, names that say
-  // nothing of entailment, or doesn't read a pair of texts; invalid_argument for labels, a hypothesis and options that
-  // are wrong.
+  // Returns the errors of Session and Tokenizer; unsupported if the head has fewer than two classes, has no class that
+  // says entailment, or doesn't read a pair of texts; invalid_argument for labels, a hypothesis and options that are
+  // wrong.
   static Result<ZeroShotClassifier> create(std::shared_ptr<const Model> model, const ZeroShotOptions& options);
 
-  // visit(context, index, classification) for each text, in order, on this thread. Only TextInput::text is read. A text
-  // that can't be read has an error in its report and keeps its place; an error returned is of the call itself. visit
-  // returns whether more are wanted. Memory is bounded whatever the number of texts.
+  // Calls visit(context, index, classification) for each text, in order, on this thread, until visit returns false.
+  // Only TextInput::text is read. A text that can't be read keeps its place and has an error in its report. A returned
+  // error concerns the whole call. Memory is bounded whatever the number of texts.
   using Visit = bool (*)(void* context, size_t index, const ZeroShotClassification& classification);
   Status classify(const TextList& texts, Visit visit, void* context, const RunControl& control = {});
-  // The same for a callable.
+  // As above, with any callable object as `visit`.
   template <class Callable>
   requires std::is_invocable_r_v<bool, Callable&, size_t, const ZeroShotClassification&> Status
   classify(const TextList& texts, Callable&& visit, const RunControl& control = {}) {
@@ -69,13 +73,13 @@ class ZeroShotClassifier {
   }
 
   size_t labels() const;
-  // The head's class that stands for entailment.
+  // Returns the head's class that stands for entailment.
   int64_t entailment() const;
-  // Tokens that a text and a label's sentence are cut to together.
+  // Returns the number of tokens that a text and the sentence of a label are cut to together.
   int64_t max_tokens() const;
-  // How many texts the session runs in parallel. Calls with fewer texts do not use all threads.
+  // Returns the number of texts that are worked on at once. A call with fewer texts may leave threads idle.
   size_t texts_at_once() const;
-  // One for each thread: their plan and profile (Session::profile).
+  // Returns the sessions, one for each thread, for example to read their plans and profiles.
   std::span<const Session> sessions() const;
 
   ZeroShotClassifier(ZeroShotClassifier&&) noexcept;

@@ -10,7 +10,7 @@ namespace {
 struct Lanes {
   using Batch = xsimd::batch<float, xsimd::avx2>;
   static constexpr int width = 8;
-  static constexpr int tile_rows = 6;  // 12 sums, 2 of B, 1 of A: 15 of 16 registers
+  static constexpr int tile_rows = 6;  // 12 registers for sums, 2 for B, 1 for A: 15 of 16.
   static constexpr int tile_panels = 1;
   static constexpr int64_t k_block = 384;
   static constexpr int transpose_width = 8;
@@ -40,7 +40,7 @@ struct Lanes {
   static LINFORMER_INLINE float fold(Batch x) {
     return fold_eight<How>(x);
   }
-  // The low bytes of `x`, whose elements are 0 to 255.
+  // Stores the low bytes of the first `count` elements of `x`, which are 0 to 255.
   static LINFORMER_INLINE void store_bytes(uint8_t* p, int64_t count, __m256i x) {
     const __m128i words = _mm_packus_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
     const int64_t bytes = _mm_cvtsi128_si64(_mm_packus_epi16(words, words));
@@ -48,8 +48,8 @@ struct Lanes {
   }
 };
 
-// int8 without a dot product: bytes become 16-bit numbers, those at even and at odd places apart, so that no product
-// saturates as it would in vpmaddubsw.
+// The int8 product without a dot product instruction. Bytes are widened to 16 bits, with those at even and at odd
+// places in two registers. vpmaddubsw would multiply bytes directly, but it saturates.
 struct Int8Product {
   using Lanes = linformer::Lanes;
   struct Halves {
@@ -59,7 +59,7 @@ struct Int8Product {
   using Left = Halves;
   using Right = Halves;
   static constexpr ElementType left = ElementType::int8;
-  static constexpr int tile_rows = 4;  // 8 sums, 4 of B, 2 of A: 14 of 16 registers
+  static constexpr int tile_rows = 4;  // 8 registers for sums, 4 for B, 2 for A: 14 of 16.
   static LINFORMER_INLINE Sum none() { return Sum(0); }
   static LINFORMER_INLINE Left spread(const char* a) {
     const __m256i bytes = _mm256_set1_epi32(load_step(a));

@@ -1,4 +1,4 @@
-// The lanes of 256-bit registers folded into one, for the AVX2 and AVX-512 units.
+// Folds the lanes of a 256-bit register into one number, for the AVX2 and AVX-512 units.
 #pragma once
 
 #include <immintrin.h>
@@ -9,12 +9,13 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-// As the scalar functions: maxps and minps too give their right operand where one is a NaN.
+// These treat NaN as fold() of AddLanes, MaxLanes and MinLanes does: maxps and minps return their right operand if one
+// of the operands is NaN.
 LINFORMER_INLINE __m256 fold_256(AddLanes, __m256 a, __m256 b) { return _mm256_add_ps(a, b); }
 LINFORMER_INLINE __m256 fold_256(MaxLanes, __m256 a, __m256 b) { return _mm256_max_ps(a, b); }
 LINFORMER_INLINE __m256 fold_256(MinLanes, __m256 a, __m256 b) { return _mm256_min_ps(a, b); }
 
-// Lanes 0 to 3 with 4 to 7, 0 and 1 with 2 and 3, 0 with 1.
+// Folds lanes 0 to 3 with 4 to 7, then 0 and 1 with 2 and 3, then 0 with 1.
 template <class How>
 LINFORMER_INLINE float fold_eight(__m256 x) {
   x = fold_256(How(), x, _mm256_permute2f128_ps(x, x, 0x11));

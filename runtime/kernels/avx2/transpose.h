@@ -10,14 +10,15 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-// Mask of the first `count` of 8 lanes; all or none beyond.
+// Returns the mask of the first `count` of 8 lanes. A count below 0 is taken as 0, and a count above 8 as 8.
 inline __m256i first_lanes(int64_t count) {
   const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
   const int limit = count < 0 ? 0 : count > 8 ? 8 : static_cast<int>(count);
   return _mm256_cmpgt_epi32(_mm256_set1_epi32(limit), lane);
 }
 
-// dst[i][j] = src[j][i] for i < rows, j < cols, zero otherwise; dst has rows of 16.
+// For i and j below 8, sets dst[i][j] to src[j][i] if i < rows and j < cols, and to zero otherwise. A row of dst has 16
+// floats.
 inline void transpose_8x8(const float* src, int64_t ld, int64_t rows, int64_t cols, float* dst) {
   __m256 in[8], pairs[8], quads[8];
   const __m256i mask = first_lanes(rows);

@@ -1,5 +1,5 @@
-// bf16 and int8 products by AMX. Their loops are tested with emulated tiles on any machine, and with real ones where it
-// has them.
+// bf16 and int8 products by AMX. Tests run their loops with emulated tiles on any machine, and with real tiles if the
+// machine has AMX.
 #include "kernels/avx512/amx_tiles.h"
 
 namespace LINFORMER_NAMESPACE {

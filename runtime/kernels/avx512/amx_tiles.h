@@ -1,4 +1,4 @@
-// The tile operations of AMX, as generic/tiles.h asks for them.
+// The tile operations of AMX, in the form that generic/tiles.h needs.
 #pragma once
 
 #include <immintrin.h>
@@ -12,7 +12,7 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-// Palette 1: registers 0 to 3 are sums, 4 and 5 rows, 6 and 7 panels.
+// The configuration of the tile registers. Registers 0 to 3 hold sums, 4 and 5 rows of A, 6 and 7 parts of panels of B.
 struct alignas(64) TileConfig {
   uint8_t palette = 1, start_row = 0, reserved[14] = {};
   uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
@@ -37,11 +37,12 @@ class AmxTiles {
                              16,
                              16};
     __builtin_memcpy(config_.rows, rows, sizeof rows);
-    // GCC's intrinsic says that it reads the first bytes alone: the rest might never be written.
+    // GCC's intrinsic declares that it reads the first bytes only. Without this line the compiler may leave the other
+    // bytes unwritten.
     __asm__ volatile("" : : "m"(config_));
     _tile_loadconfig(&config_);
   }
-  // The intrinsics take a register's number as a literal.
+  // The intrinsics need the number of a register as a literal.
   template <int C>
   void zero() {
     if constexpr (C == 0) _tile_zero(0);
@@ -49,7 +50,8 @@ class AmxTiles {
     if constexpr (C == 2) _tile_zero(2);
     if constexpr (C == 3) _tile_zero(3);
   }
-  // Rows stream past panels, which stay in the nearest cache where rows aren't kept there: worth a quarter in int8.
+  // Rows are loaded with a streaming hint, so that they don't drive panels out of the L1 cache. This makes int8
+  // products a quarter faster.
   template <int R>
   void load_rows(const char* a, int64_t stride) {
     if constexpr (R == 0) _tile_stream_loadd(4, a, stride);

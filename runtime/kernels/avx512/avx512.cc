@@ -1,4 +1,4 @@
-// The AVX-512 table. Of int8 and bf16 it has nothing: kernels.cc adds what the machine has.
+// The AVX-512 table. It has no int8 and bf16 products. kernels.cc adds those that the machine has.
 #include "kernels/avx512/lanes.h"
 #include "kernels/generic/table.h"
 #include "kernels/tables.h"

@@ -7,7 +7,7 @@ namespace LINFORMER_NAMESPACE {
 namespace {
 
 struct Lanes : Avx512Lanes<xsimd::avx512bw> {
-  // 2^(t - floor(t)) by a polynomial, relative error 3e-6, times 2^floor(t), whatever t is.
+  // Returns 2^t for any t: a polynomial for 2^(t - floor(t)), with a relative error of 3e-6, times 2^floor(t).
   static LINFORMER_INLINE Batch exp2_narrow(Batch t) {
     const Batch fraction = _mm512_reduce_ps(t, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
     Batch p = fma(Batch(0.0135341679f), fraction, Batch(0.0520114606f));
@@ -27,7 +27,7 @@ struct Lanes : Avx512Lanes<xsimd::avx512bw> {
   static LINFORMER_INLINE void store_bf16_pair(uint16_t* p, Batch a, Batch b) {
     _mm512_storeu_si512(p, (__m512i)_mm512_cvtne2ps_pbh(b, a));
   }
-  // dst[j] = (a[j], b[j]).
+  // Stores the pairs (a[j], b[j]) in the order of j.
   static LINFORMER_INLINE void store_pairs(uint16_t* p, Batch a, Batch b) {
     const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,
                                            21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);

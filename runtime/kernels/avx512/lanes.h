@@ -1,5 +1,5 @@
-// What the generic kernels need of AVX-512, for each of its units: they are compiled with different flags, so each has
-// an architecture of its own.
+// The Lanes struct of AVX-512 for the generic kernels. Each translation unit uses it with its own xsimd architecture,
+// because the units are compiled with different flags.
 #pragma once
 
 #include "kernels/avx2/fold.h"
@@ -15,7 +15,7 @@ template <class Architecture>
 struct Avx512Lanes {
   using Batch = xsimd::batch<float, Architecture>;
   static constexpr int width = 16;
-  static constexpr int tile_rows = 8;  // 24 sums, 3 of B, 1 of A: 28 of 32 registers
+  static constexpr int tile_rows = 8;  // 24 registers for sums, 3 for B, 1 for A: 28 of 32.
   static constexpr int tile_panels = 3;
   static constexpr int64_t k_block = 768;
   static constexpr int transpose_width = 8;
@@ -52,7 +52,7 @@ struct Avx512Lanes {
     const __m256 high = _mm256_castpd_ps(_mm512_extractf64x4_pd(halves, 1));
     return fold_eight<How>(fold_256(How(), _mm512_castps512_ps256(x), high));
   }
-  // The low bytes of `x`, whose elements are 0 to 255.
+  // Stores the low bytes of the first `count` elements of `x`, which are 0 to 255.
   static LINFORMER_INLINE void store_bytes(uint8_t* p, int64_t count, __m512i x) {
     _mm512_mask_cvtepi32_storeu_epi8(p, first_lanes_mask(count), x);
   }

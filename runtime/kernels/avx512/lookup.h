@@ -1,4 +1,5 @@
-// Functions from tables of 32, which AVX-512 reads in one instruction from two registers.
+// Functions that are computed from tables of 32 numbers. A table lies in two registers, and AVX-512 looks up an entry
+// for each lane in one instruction.
 #pragma once
 
 #include <immintrin.h>
@@ -9,9 +10,9 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-// x Phi(x) = x / 2 + e(|x|), e(t) = t (Phi(t) - 1/2): on 31 stretches, 0.15 wide, each centred on a multiple of 0.15,
-// a quadratic in t, a minimax fit made for this file; beyond 4.575 e is t / 2. Absolute error 1.4e-5; relative 1.2e-4
-// for |x| < 1.
+// The tables of GELU. x Phi(x) = x / 2 + e(|x|) with e(t) = t (Phi(t) - 1/2). On each of 31 intervals, which are 0.15
+// wide and centred on multiples of 0.15, e is a quadratic in t, a minimax fit. Beyond 4.575, e is t / 2. The absolute
+// error is 1.4e-5, and the relative error is 1.2e-4 for |x| < 1.
 inline constexpr float gelu_stretch = 0.15f, gelu_last = 31 * gelu_stretch;
 alignas(64) inline constexpr float gelu_constant[32] = {0.f,           -8.456739e-05f, -0.0014838937f, -0.007252974f,
                                                         -0.021342617f, -0.047250662f,  -0.08674246f,   -0.1390103f,
@@ -36,43 +37,45 @@ alignas(64) inline constexpr float gelu_quadratic[32] = {
     -0.0033677917f,  -0.0021372722f,  -0.0013196268f, -0.0007931409f,
     -0.00046424998f, -0.00026474093f, -0.0001471295f, 0.f};
 
-// Entry i of a table, i the low five bits of each lane.
+// Returns in each lane the entry of `table` whose index is in the low five bits of that lane of `index`.
 LINFORMER_INLINE __m512 look_up(const float* table, __m512 index) {
   return _mm512_permutex2var_ps(_mm512_load_ps(table), _mm512_castps_si512(index), _mm512_load_ps(table + 16));
 }
 
 LINFORMER_INLINE __m512 gelu_by_lookup(__m512 x) {
   const __m512 t = _mm512_abs_ps(x);
-  // Clamped to the last stretch, whose quadratic is 0: 0 times an infinity would be NaN. min(b, NaN) is NaN.
+  // t is clamped to the last interval, whose quadratic coefficient is 0, because 0 times an infinity would be NaN. If t
+  // is NaN, u is NaN.
   const __m512 u = _mm512_min_ps(_mm512_set1_ps(gelu_last), t);
-  // The nearest integer is in the low bits.
+  // The low bits have the nearest integer, which is the index of the interval.
   const __m512 stretch = _mm512_fmadd_ps(u, _mm512_set1_ps(1.f / gelu_stretch), _mm512_set1_ps(round_to_integer));
   const __m512 slope = _mm512_fmadd_ps(look_up(gelu_quadratic, stretch), u, look_up(gelu_linear, stretch));
   return _mm512_fmadd_ps(x, _mm512_set1_ps(0.5f), _mm512_fmadd_ps(slope, t, look_up(gelu_constant, stretch)));
 }
 
-// 2^(i / 32)
+// The table of 2^(i / 32).
 alignas(64) inline constexpr float power_of_two[32] = {
     1.f,        1.0218972f, 1.0442737f, 1.0671405f, 1.0905077f, 1.1143868f, 1.1387886f, 1.1637249f,
     1.1892071f, 1.2152474f, 1.2418578f, 1.269051f,  1.2968396f, 1.3252367f, 1.3542556f, 1.3839099f,
     1.4142135f, 1.4451808f, 1.4768262f, 1.5091645f, 1.5422108f, 1.5759809f, 1.6104903f, 1.6457555f,
     1.6817929f, 1.7186193f, 1.7562522f, 1.7947091f, 1.8340081f, 1.8741677f, 1.9152066f, 1.9571441f};
 
-// exp(x) for x <= 0, 0 below `lowest`; relative error 1.2e-7, exp(0) is 1. exp(r) - 1 of what is left of x,
-// |r| <= ln 2 / 64, is a Taylor polynomial (6e-10).
+// Returns exp(x) for x <= 0, or 0 if x is below `lowest`. The relative error is 1.2e-7, and exp(0) is exactly 1. exp(x)
+// is 2^(i / 32) exp(r) with an integer i. The table gives the fractional powers of two, and exp(r) - 1 for |r| <= ln 2
+// / 64 is a Taylor polynomial with an error of 6e-10.
 LINFORMER_INLINE __m512 exp_by_lookup(__m512 x, float lowest) {
-  const __mmask16 kept = _mm512_cmp_ps_mask(x, _mm512_set1_ps(lowest), _CMP_NLT_UQ);  // a NaN, too
-  // log2(exp(x)) to the nearest 1 / 32: floats near 1.5 * 2^18 are multiples of it.
+  const __mmask16 kept = _mm512_cmp_ps_mask(x, _mm512_set1_ps(lowest), _CMP_NLT_UQ);  // True for NaN.
+  // Rounds log2(exp(x)) to the nearest multiple of 1 / 32, because floats near 1.5 * 2^18 are multiples of 1 / 32.
   const __m512 places = _mm512_set1_ps(393216.f);
   const __m512 rounded = _mm512_fmadd_ps(x, _mm512_set1_ps(1.44269502f), places);
   const __m512 power = _mm512_sub_ps(rounded, places);
-  // ln 2 in two floats, so that the rest keeps all of its bits.
+  // ln 2 is split into two floats, so that the rest keeps all of its bits.
   const __m512 rest = _mm512_fnmadd_ps(power, _mm512_set1_ps(-1.90465421e-9f),
                                        _mm512_fnmadd_ps(power, _mm512_set1_ps(0.693147182f), x));
   __m512 p = _mm512_fmadd_ps(rest, _mm512_set1_ps(1.f / 6), _mm512_set1_ps(0.5f));
   p = _mm512_mul_ps(_mm512_fmadd_ps(p, rest, _mm512_set1_ps(1.f)), rest);
   const __m512 of_fraction = look_up(power_of_two, rounded);
-  // 2^floor(power)
+  // scalef multiplies by 2^floor(power).
   return _mm512_maskz_scalef_ps(kept, _mm512_fmadd_ps(of_fraction, p, of_fraction), power);
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 struct Lanes : Avx512Lanes<xsimd::avx512bw> {
   static LINFORMER_INLINE void store_codes(uint8_t* p, __m512i a, __m512i b, __m512i c, __m512i d) {
-    // Lanes of 128 bits hold four of each.
+    // Each 128 bits of `packed` hold four codes of each of the four vectors. The permutation puts all codes in order.
     const __m512i packed = _mm512_packus_epi16(_mm512_packs_epi32(a, b), _mm512_packs_epi32(c, d));
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     _mm512_storeu_si512(p, _mm512_permutexvar_epi32(order, packed));

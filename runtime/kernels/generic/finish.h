@@ -1,4 +1,4 @@
-// From the sums of a product to C: scales of int8, biases, activation, residual.
+// The epilogue of a product, which turns its sums into elements of C: int8 scales, biases, activation, residual.
 #pragma once
 
 #include "kernels/generic/rows.h"
@@ -8,9 +8,10 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-inline constexpr int64_t cache_line = 64;  // bytes
+inline constexpr int64_t cache_line = 64;  // In bytes.
 
-// Where a tile will write: C of many rows is no longer in a near cache then, and the writes would wait for it.
+// Prefetches the part of C that a tile will write. If C has many rows, it is no longer in a near cache, and the stores
+// would wait for it.
 LINFORMER_INLINE void prefetch_out(const OutMatrix& c, int64_t row, int64_t rows, int64_t col, int64_t cols) {
   const int64_t element = element_bytes(c.type);
   const char* line = static_cast<const char*>(c.data) + (row * c.ld + col) * element;
@@ -28,7 +29,7 @@ LINFORMER_INLINE void store_sums(PartialSum* p, const Sum& x) {
   x.store_unaligned(reinterpret_cast<typename Sum::value_type*>(p));
 }
 
-// The sums of B's columns in one slice of K, which a row's zero is multiplied by.
+// The sums of a vector of B's columns in one slice of K. The epilogue multiplies them by the zero point of each row.
 template <class L>
 struct ColumnSums {
   using I = IntegersOf<typename L::Batch>;
@@ -38,8 +39,8 @@ struct ColumnSums {
   explicit LINFORMER_INLINE ColumnSums(I sums) : exact(sums), negative(xsimd::to_float(I(0) - sums)) {}
 };
 
-// Sums of int8 in one slice of K, without what the zero of their row of A adds. A sum has at most 25 bits, and the
-// column's 17: in f32 little is lost, and integers would take thrice as long to multiply.
+// Returns the int8 sums of one slice of K, less the part that the zero point of the row of A adds to them. A sum has at
+// most 25 bits and the sum of a column 17, so f32 loses little. Integer multiplications would take three times as long.
 template <class L>
 LINFORMER_INLINE typename L::Batch sums_of_slice(const PartialSum* sums, const RowFactors& row,
                                                  const ColumnSums<L>& columns) {
@@ -50,7 +51,8 @@ LINFORMER_INLINE typename L::Batch sums_of_slice(const PartialSum* sums, const R
   return L::fma(B(row.zero), columns.negative, xsimd::to_float(sum));
 }
 
-// A row's sums of one slice, scaled, and what the slices before it gave.
+// Returns the sums of one slice times the scale of their row, plus the scaled sums of earlier slices unless the slice
+// is the first. `at` is the index of the vector's first sum in the tile.
 template <class L>
 LINFORMER_INLINE typename L::Batch fold_sums(const TileSums& tile, int64_t at, const RowFactors& row,
                                              const ColumnSums<L>& columns, bool first) {
@@ -60,10 +62,10 @@ LINFORMER_INLINE typename L::Batch fold_sums(const TileSums& tile, int64_t at, c
   return L::fma(of_slice, B(row.scale), B::load_unaligned(tile.folded + at));
 }
 
-// A slice of a tile that more follow.
+// Adds the scaled sums of a slice of K to tile.folded. It is called for all slices but the last.
 template <class L>
 void fold_slice(const GemmArgs& gemm, const TileSums& sums) {
-  const TileSums tile = sums;  // in registers
+  const TileSums tile = sums;  // A local copy, which stays in registers.
   const int32_t* const column_sums = gemm.b.sums + tile.slice * gemm.b.sums_ld + tile.col;
   for (int64_t j = 0; j < tile.cols; j += L::width) {
     const ColumnSums<L> columns(IntegersOf<typename L::Batch>::load_unaligned(column_sums + j));
@@ -74,13 +76,14 @@ void fold_slice(const GemmArgs& gemm, const TileSums& sums) {
   }
 }
 
-// What an epilogue does to one vector of a tile.
+// The steps of an epilogue for one vector of a tile.
 template <class L, ElementType left>
 struct Finish {
   using B = typename L::Batch;
   using I = IntegersOf<B>;
 
-  // What int8 columns of B have, padded to whole panels. `at`: the first, in the tile.
+  // The sums and scales of a vector of int8 columns of B. B has them padded to whole panels. `at` is the index of the
+  // first column in the tile.
   struct Columns {
     ColumnSums<L> sums;
     B scale;
@@ -92,7 +95,8 @@ struct Finish {
     }
   };
 
-  // `at`: of the sums, in the tile.
+  // Returns a vector of finished sums plus `addend`. In int8 the sums are scaled. `at` is the index of the first sum in
+  // the tile.
   static LINFORMER_INLINE B scaled(const TileSums& tile, int64_t at, [[maybe_unused]] int64_t row,
                                    const Columns& columns, B addend, [[maybe_unused]] bool first) {
     if constexpr (left == ElementType::int8) {
@@ -112,15 +116,16 @@ struct Finish {
   }
 };
 
-// Of the tile's first column; null: there are none.
+// Returns the address of the bias of the tile's first column, or null if there is no bias.
 LINFORMER_INLINE const float* biases_of(const GemmArgs& gemm, const TileSums& tile) {
   return gemm.epilogue.bias == nullptr ? nullptr : gemm.epilogue.bias + tile.col;
 }
 
-// What is added at the end: the residual, or of int8 C itself. Other sums began with it.
+// The matrix that an epilogue adds at the end: the residual, or C itself if an int8 product accumulates. The sums of
+// other products that accumulate have begun with C.
 template <ElementType left>
 struct Addition {
-  const float* from = nullptr;  // of the tile's first element; null: nothing
+  const float* from = nullptr;  // The address of the tile's first element, or null if nothing is added.
   int64_t ld = 0;
   LINFORMER_INLINE Addition(const GemmArgs& gemm, const TileSums& tile) {
     const ConstMatrix& residual = gemm.epilogue.residual;
@@ -134,8 +139,8 @@ struct Addition {
   }
 };
 
-// C from a tile's finished sums, whatever its epilogue and its columns. Columns outside, rows inside: what belongs to a
-// column is read once.
+// Writes C from the finished sums of a tile, for any epilogue and any number of columns. The outer loop is over
+// columns, so that the data of a column is read once.
 template <class L, ElementType left, ElementType out>
 [[gnu::noinline]] void finish_any(const GemmArgs& gemm, const TileSums& tile) {
   using B = typename L::Batch;
@@ -158,9 +163,10 @@ template <class L, ElementType left, ElementType out>
   });
 }
 
-// The same of tiles as nearly all are: `vectors` whole vectors, no row bias, no seldom activation. Row after row, so
-// that a row's instructions that aren't arithmetic serve all of its vectors, and so that a caller can do other work
-// between two rows: half as many instructions as above. `one_slice`: K has no more than one.
+// Writes C from the finished sums of a tile, row by row, for the most frequent tiles: whole vectors of columns, no row
+// bias, and GELU or no activation. The vectors of a row share the instructions that aren't arithmetic, so this takes
+// half as many instructions as finish_any(). The caller can do other work between two rows. If `one_slice`, K has one
+// slice.
 template <class L, ElementType left, ElementType out, bool gelu, int vectors, bool one_slice = false>
 class WholeRows {
   using B = typename L::Batch;
@@ -183,7 +189,7 @@ class WholeRows {
     ld_ = gemm.c.ld;
     to_ = tile.row * ld_ + tile.col;
   }
-  // The next row of C.
+  // Writes the next row of C.
   LINFORMER_INLINE void finish() {
     B x[vectors];
     LINFORMER_UNROLL for (int v = 0; v < vectors; ++v) {
@@ -208,7 +214,7 @@ class WholeRows {
   }
 
  private:
-  TileSums tile_;  // from the next row on
+  TileSums tile_;  // The tile from the next row on.
   typename F::Columns columns_[vectors];
   B bias_[vectors];
   const float* added_ = nullptr;
@@ -234,7 +240,8 @@ LINFORMER_INLINE void finish_as(const GemmArgs& gemm, const TileSums& tile) {
   finish_any<L, left, out>(gemm, tile);
 }
 
-// `panels`: that most tiles have.
+// Writes C from the finished sums of a tile. `panels` is the number of panels that most tiles have. Tiles with exactly
+// so many take the faster functions.
 template <class L, ElementType left, int panels>
 LINFORMER_INLINE void finish_tile(const GemmArgs& gemm, const TileSums& tile) {
   if constexpr (left == ElementType::bf16) {

@@ -1,12 +1,13 @@
-// C = epilogue(A B) with B in panel16, read in place.
+// Computes C = epilogue(A B). B is in panel16 and is read in place.
 //
-// Loops, outer to inner: `row_chunk` rows of A; a slab of up to three panels of B (48 columns); blocks of K, so
-// that the slab's block stays in a near cache while all rows of the chunk pass over it; register tiles. A tile's sums
-// live in `partial` (24 KB, on the stack) between blocks of K, unrounded, so blocking never changes the contraction
-// order or a bit; the epilogue runs on a tile right after its last block.
+// The loops, from the outermost to the innermost, run over chunks of `row_chunk` rows of A; slabs of up to three panels
+// of B (48 columns); blocks of K, so small that the slab's block stays in a near cache while all rows of the chunk are
+// multiplied by it; and register tiles. Between two blocks of K the sums of a tile lie in `partial` (24 KB on the
+// stack). They are not rounded, so blocking changes neither the order of accumulation nor any bit. The epilogue of a
+// tile runs right after its last block.
 //
-// f32, bf16 and int8 differ in one step alone: 4 bytes of a row of A (1, 2 or 4 of K) times 64 bytes of a panel. A
-// Product struct says it.
+// f32, bf16 and int8 differ in one step only: 4 bytes of a row of A (1, 2 or 4 elements of K) times 64 bytes of a
+// panel. A Product struct defines this step.
 #pragma once
 
 #include <utility>
@@ -20,26 +21,27 @@ namespace LINFORMER_NAMESPACE {
 namespace {
 
 inline constexpr int64_t row_chunk = 128;
-inline constexpr int64_t step_bytes = 64;        // of a panel
-inline constexpr int64_t least_stream_rows = 4;  // that a lone tile multiplies with one panel at a time
-inline constexpr int64_t near_bytes = 1 << 17;   // of a C that is still in a near cache when it is written
-// Steps between two visits to `partial`: of int8 a slice, whose sums are exact.
+inline constexpr int64_t step_bytes = 64;        // The bytes of a panel in one step of K.
+inline constexpr int64_t least_stream_rows = 4;  // A lone tile with at least so many rows takes one panel at a time.
+inline constexpr int64_t near_bytes = 1 << 17;   // A C of at most this size stays in a near cache until it is written.
+// The steps of K in a block, after which sums go to `partial`. In int8 a block is a slice, whose sums are exact.
 template <class P>
 inline constexpr int64_t k_block = P::left == ElementType::int8 ? int8_slice / 4 : P::Lanes::k_block;
-// Sums of a block are folded right after it, so every block begins with none.
+// Whether the sums of a block are scaled and folded right after it, so that every block begins with sums of zero.
 template <class P>
 inline constexpr bool folds_blocks = P::left == ElementType::int8;
-// Weights that are widened go through a buffer on the stack, so fewer at a time.
+// The steps of K in a block if weights are widened. There are fewer, because widened weights lie in a buffer on the
+// stack.
 inline constexpr int64_t widened_steps = 256;
 
-// 4 bytes of a row of A.
+// Loads 4 bytes of a row of A.
 LINFORMER_INLINE int32_t load_step(const char* a) {
   int32_t bits;
   __builtin_memcpy(&bits, a, sizeof bits);
   return bits;
 }
 
-// f32 times f32, or what is widened to it.
+// The product of A in f32 and B in f32, or widened to f32.
 template <class L>
 struct FloatProduct {
   using Lanes = L;
@@ -56,29 +58,29 @@ struct FloatProduct {
 
 LINFORMER_INLINE void prefetch(uintptr_t address) { __builtin_prefetch(reinterpret_cast<const void*>(address), 0, 2); }
 
-// Weights that a tile prefetches every fourth step: a cache line from `address` on; or, where few tiles share a slab
-// and with it the next one's lines, `steps` steps of as many panels as it multiplies.
+// The weights that a tile prefetches at every fourth step: one cache line from `address` on. If few tiles share a slab,
+// and so also the lines of the next slab, each prefetches `steps` steps of as many panels as it multiplies.
 struct Ahead {
   uintptr_t address;
-  int64_t panel, step;  // bytes from one panel, and from one step, to the next
-  int64_t steps;  // 0: a line
+  int64_t panel, step;  // The bytes from one panel to the next, and from one step to the next.
+  int64_t steps;  // If 0, one cache line is prefetched.
 
   LINFORMER_INLINE void prefetch_step(int panels) {
     for (int p = 0; p < panels; ++p) prefetch(address + static_cast<uintptr_t>(p * panel));
     address += static_cast<uintptr_t>(step);
   }
 };
-inline constexpr int64_t turn_steps = 4;  // between prefetches
+inline constexpr int64_t turn_steps = 4;  // The steps of K between two prefetches.
 
-// Where a tile's sums lie between two blocks of K, and after the last.
+// Where the sums of a tile lie between two blocks of K, and after the last block.
 struct SumsPlace {
   PartialSum* first;
   int64_t ld;
 };
 
-// sums[Rows][Panels * 16] (+)= A[Rows, K] B[K, Panels * 16], `steps` of K: one accumulator for each element, K in
-// order. Meanwhile weights are prefetched into L2, which come from L3 or memory: without this every slab begins with
-// waiting.
+// Multiplies A[Rows, K] by B[K, Panels * 16] over `steps` steps of K, and adds the products to the sums at `place`, or
+// overwrites these if `first`. Each element has one accumulator, which takes K in order. Meanwhile the next weights are
+// prefetched from L3 or memory into L2. Without this every slab would begin with waiting.
 template <class P, int Rows, int Panels>
 void multiply_tile(const char* a, int64_t a_stride, const char* b, int64_t panel_stride, int64_t steps, bool first,
                    SumsPlace place, const Ahead& next) {
@@ -87,10 +89,11 @@ void multiply_tile(const char* a, int64_t a_stride, const char* b, int64_t panel
   constexpr int width = P::Lanes::width;
   constexpr int per_panel = panel_width / width;
   constexpr int columns = Panels * per_panel;
-  // A step of few rows takes no longer than going round.
+  // With few rows a step takes no longer than the instructions of the loop itself, so steps are unrolled.
   constexpr bool unrolled = Panels == P::Lanes::tile_panels && Rows < least_stream_rows;
   Sum sum[Rows][columns];
-  // One address that moves from row to row: the compiler would make all of them before the loop and keep them.
+  // One address moves from row to row. The compiler would otherwise compute the addresses of all rows before the loop
+  // and keep them.
   PartialSum* row = place.first;
   if (folds_blocks<P> || first) {
     LINFORMER_UNROLL for (int i = 0; i < Rows; ++i) {
@@ -127,7 +130,7 @@ void multiply_tile(const char* a, int64_t a_stride, const char* b, int64_t panel
     } else {
       LINFORMER_ROLL for (int64_t s = 0; s < ahead.steps; ++s) ahead.prefetch_step(Panels);
     }
-    // A step of many rows is there once: unrolled it would be four times as large and no faster.
+    // With many rows the code of a step exists once. Unrolled it would be four times as large and no faster.
     if constexpr (unrolled) {
       if (turn_end != end) {
         LINFORMER_UNROLL for (int64_t s = 0; s < turn_steps; ++s) multiply_step();
@@ -136,7 +139,7 @@ void multiply_tile(const char* a, int64_t a_stride, const char* b, int64_t panel
     }
     LINFORMER_ROLL do {
       multiply_step();
-      // Or the compiler keeps an address for every row and panel, in more registers than there are.
+      // Without this the compiler keeps an address for each row and panel, which takes more registers than there are.
       __asm__("" : "+r"(a), "+r"(b));
     }
     while (b != turn_end);
@@ -149,8 +152,9 @@ void multiply_tile(const char* a, int64_t a_stride, const char* b, int64_t panel
   }
 }
 
-// Ahead by reference: by value it would be copied in one piece right after its fields were written one by one, and such a
-// read waits until all stores before it are in the cache, C's among them.
+// A pointer to an instance of multiply_tile(). Ahead is passed by reference. By value it would be copied in one piece
+// right after its members were written one by one. Such a load waits until all earlier stores, also those to C, are in
+// the cache.
 using MultiplyTile = void (*)(const char*, int64_t, const char*, int64_t, int64_t, bool, SumsPlace, const Ahead&);
 
 template <class P, int Panels, int... Rows>
@@ -171,18 +175,19 @@ MultiplyTile tile_for(int64_t rows, int64_t panels) {
   return tile_for<P, 1>(rows, all_rows);
 }
 
-// The i-th of `parts` near-equal parts of [0, count) begins here.
+// Returns where the i-th of `parts` nearly equal parts of [0, count) begins.
 constexpr int64_t part_begin(int64_t count, int64_t parts, int64_t i) { return count * i / parts; }
 
-// One chunk of rows [m0, m0 + rows) by one slab of panels, all of K.
+// Computes rows [m0, m0 + rows) of C, which are one chunk, in the columns of one slab.
 template <class P>
 void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel0, int64_t panels) {
   using L = typename P::Lanes;
   constexpr bool may_widen = P::left == ElementType::f32;
   const bool widens = may_widen && gemm.b.type != ElementType::f32;
   const int64_t block_steps = widens ? widened_steps : k_block<P>;
-  constexpr int64_t per_step = panel_interleave(P::left);  // of K
-  const int64_t weight_step = widens ? panel_width * element_bytes(gemm.b.type) : step_bytes;  // bytes of a panel
+  constexpr int64_t per_step = panel_interleave(P::left);  // The elements of K in a step.
+  // The bytes of a panel's weights in a step.
+  const int64_t weight_step = widens ? panel_width * element_bytes(gemm.b.type) : step_bytes;
   constexpr bool slices = folds_blocks<P>;
   alignas(64) PartialSum partial[row_chunk * slab_width];
   alignas(64) float folded[slices ? row_chunk * slab_width : 1];
@@ -193,8 +198,10 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
   const char* left = static_cast<const char*>(gemm.a.data);
   const int64_t left_stride = gemm.a.ld * element_bytes(P::left);
   const Epilogue& epilogue = gemm.epilogue;
-  // Sums without an epilogue are kept in C itself. Sums that are added to C start from its values.
-  const int64_t continues = !slices && epilogue.accumulate;  // no bool: README.md says why
+  // If there is no epilogue, sums are kept in C itself. If the product accumulates, sums begin with the values of C.
+  // `continues` is an integer, because GCC stored a bool as one byte and read four bytes for a mask register. Such a
+  // read waits until all earlier stores are in the cache.
+  const int64_t continues = !slices && epilogue.accumulate;
   const bool direct = !slices && gemm.c.type == ElementType::f32 && gemm.c.cols >= (panel0 + panels) * panel_width &&
                       epilogue.bias == nullptr && epilogue.row_bias == nullptr &&
                       epilogue.activation == Activation::none && epilogue.residual.data == nullptr;
@@ -208,13 +215,14 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
     const char* const weights = panels_begin + step0 * weight_step;
     const char* block = weights;
     int64_t block_stride = panel_stride;
-    // What comes after this block. An address past the end does no harm: a prefetch never faults.
+    // `next` is the address of the weights after this block. It may lie past the end, because a prefetch never faults.
     const bool more_slabs = (panel0 + panels) * panel_width < gemm.c.cols, more_rows = m0 + rows < gemm.c.rows;
     const char* next = !last        ? block + steps * weight_step
                        : more_slabs ? panels_begin + panels * panel_stride
                                     : static_cast<const char*>(more_rows ? gemm.b.data : gemm.next_weights);
     if (next == nullptr) next = block;
-    // Of the next weights only the beginning is known: as many bytes in a row as these panels have.
+    // Only the address of the caller's next weights is known, so as many consecutive bytes are prefetched as this block
+    // of panels has.
     const int64_t next_stride = last && !more_slabs && !more_rows ? steps * weight_step : panel_stride;
     if (widens) {
       for (int64_t p = 0; p < panels; ++p) {
@@ -223,14 +231,15 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
       block = reinterpret_cast<const char*>(wide);
       block_stride = widened_steps * step_bytes;
     }
-    // A lone tile is bound by reading weights: it takes panel after panel, one stream of memory, each prefetching the
-    // next. That is half as fast again as three at once, where enough rows keep sums from waiting for one another.
+    // A lone tile takes the time of reading its weights. It takes one panel after the other, which is one stream of
+    // memory, and prefetches the next panel meanwhile. This is 1.5 times as fast as three panels at once, if there are
+    // enough rows that additions to different sums overlap.
     const bool streams = !widens && tiles == 1 && rows >= least_stream_rows;
     const bool by_lines = tiles >= 12;
-    const int64_t sharing = tiles >= 4 ? 4 : tiles >= 2 ? 2 : 1;  // tiles, the steps of the next panels
+    const int64_t sharing = tiles >= 4 ? 4 : tiles >= 2 ? 2 : 1;  // How many tiles share the steps of the next panels.
     for (int64_t t = 0; t < tiles; ++t) {
-      // Twelve tiles between them cover three panels, a line at a time. Fewer share them evenly as well: all at once
-      // would be more than memory gives.
+      // Twelve tiles together prefetch three panels, one line at a time. Fewer tiles also share the panels evenly,
+      // because prefetching all of them at once would exceed the bandwidth of memory.
       const int64_t part = steps / sharing * (t % sharing) * weight_step;
       const int64_t tile_next = by_lines ? t / 4 % panels * next_stride + part : part;
       const int64_t row = part_begin(rows, tiles, t);
@@ -247,7 +256,7 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
                            static_cast<size_t>(cols) * sizeof(float));
         }
       }
-      // Two at a time only where that is worth a function.
+      // Two panels at once are multiplied only in tiles with all rows. For fewer rows they aren't worth a function.
       const int64_t together = streams || (panels == 2 && tile_rows < P::tile_rows) ? 1 : L::tile_panels;
       const char* a = left + (m0 + row) * left_stride + step0 * 4;
       for (int64_t p = 0; p < panels; p += together) {

@@ -1,22 +1,23 @@
-// What the generic kernels need from an instruction set, and the one place that knows xsimd's versions.
+// The Lanes struct, which gives the generic kernels what they need from an instruction set. Only this file depends on
+// the version of xsimd.
 //
-// An instruction set's Lanes struct (avx2/, avx512/, neon/) gives, in an unnamed namespace:
+// Each instruction set (avx2/, avx512/, neon/) defines its Lanes struct in an unnamed namespace, with these members:
 //   Batch               xsimd::batch<float, architecture>
-//   width               floats in a Batch
-//   tile_rows, tile_panels, k_block   the register tile of gemm_panel and its cache block, measured (README.md)
-//   fma(a, b, c)        a * b + c, rounded once (xsimd 8 has none for AVX-512)
-//   divide(a, b), square_root(x)   correctly rounded (xsimd's are approximate on NEON)
-//   load_partial(p, count, fill), store_partial(p, count, x)   the first `count` lanes, touching nothing beyond
-//   widen_bf16(p), widen_f16(p)   `width` elements to f32
+//   width               the number of floats in a Batch
+//   tile_rows, tile_panels, k_block   the register tile of gemm.h and its block of K, as measured (MEASUREMENTS.md)
+//   fma(a, b, c)        returns a * b + c, rounded once (xsimd 8 has none for AVX-512)
+//   divide(a, b), square_root(x)   are correctly rounded (xsimd's are approximate on NEON)
+//   load_partial(p, count, fill), store_partial(p, count, x)   touch only the first `count` lanes
+//   widen_bf16(p), widen_f16(p)   widen `width` elements to f32
 //   transpose_width, transpose_block(...)   for pack_panel
-//   code_shift          what an int8 product takes from the codes of A before it multiplies
-//   store_bytes(p, count, x)   the low bytes of integers that are 0 to 255
-//   store_codes(p, a, b, c, d) whole vectors as bytes, what is below 0 or above 255 as that; a set may lack it
-//   store_bf16(p, count, x), store_pairs(p, a, b)   rounded to bf16: only where the set multiplies it
-//   store_bf16_pair(p, a, b)   two whole vectors; a set may lack it
-//   times_power(x, i)          x 2^i for whole i; a set may lack it, as it may the functions of math.h that follow
-//   exp2_narrow(t), gelu_narrow(x), exp_of_softmax(x, lowest)
-// Templates on it have internal linkage because their argument has.
+//   code_shift          the number that an int8 product subtracts from the codes of A before it multiplies
+//   store_bytes(p, count, x)   stores the low bytes of integers that are 0 to 255
+//   store_codes(p, a, b, c, d) stores four whole vectors as bytes, clamped to 0 to 255 (optional)
+//   store_bf16(p, count, x), store_pairs(p, a, b)   store values rounded to bf16, if the set multiplies bf16
+//   store_bf16_pair(p, a, b)   stores two whole vectors rounded to bf16 (optional)
+//   times_power(x, i)          returns x 2^i for whole i (optional)
+//   exp2_narrow(t), gelu_narrow(x), exp_of_softmax(x, lowest)   replace functions of math.h and rows.h (optional)
+// Templates with a Lanes struct as argument have internal linkage, because the struct has.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +40,7 @@ namespace {
 template <class Batch>
 using IntegersOf = xsimd::batch<int32_t, typename Batch::arch_type>;
 
-// The same bits as another element type.
+// Returns a vector of another element type with the same bits.
 template <class To, class From>
 LINFORMER_INLINE To bits_as(const From& x) {
 #if XSIMD_VERSION_MAJOR >= 10
@@ -49,7 +50,7 @@ LINFORMER_INLINE To bits_as(const From& x) {
 #endif
 }
 
-// What folds two lanes into one. A NaN on the right stays, and one on the left of a sum.
+// Functions that fold two lanes into one. If `b` is NaN, the result is NaN. If `a` is NaN, only the sum is.
 struct AddLanes {
   static LINFORMER_INLINE float fold(float a, float b) { return a + b; }
 };
@@ -60,7 +61,8 @@ struct MinLanes {
   static LINFORMER_INLINE float fold(float a, float b) { return a < b ? a : b; }
 };
 
-// All lanes in one order, whatever the set: halves are folded onto each other. L::fold does the same in registers.
+// Folds all lanes into one number: the upper half is folded onto the lower half, until one lane is left. L::fold does
+// the same in registers if the set has it.
 template <class L, class How>
 LINFORMER_INLINE float fold_lanes(typename L::Batch x) {
   if constexpr (requires { L::template fold<How>(x); }) {

@@ -1,5 +1,5 @@
-// Vector exp, tanh, sigmoid and the two GELUs over xsimd batches. The polynomials are weighted minimax fits made
-// for this file; each says its error. NaN gives NaN.
+// Functions over xsimd batches: exp, tanh, sigmoid, SiLU and the two GELUs. The polynomials are weighted minimax fits
+// that were made for this file. Each comment states the error. NaN gives NaN.
 #pragma once
 
 #include "base/types.h"
@@ -9,10 +9,10 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-inline constexpr float round_to_integer = 12582912.f;  // 1.5 * 2^23: adding it leaves the nearest integer
+inline constexpr float round_to_integer = 12582912.f;  // 1.5 * 2^23. A float plus this is rounded to an integer.
 
-// p 2^i, where `rounded` is i + round_to_integer: shifted left, its low bits are the exponent to add. They are added to
-// that of 1 and not of p: p may be a NaN, whose bits must stay one.
+// Returns p 2^i, where `rounded` is i + round_to_integer. The low bits of `rounded` are i, and shifted left they change
+// an exponent by i. They are added to the exponent of 1 instead of that of p, because p may be NaN and must stay NaN.
 template <class L>
 LINFORMER_INLINE typename L::Batch times_power(typename L::Batch p, typename L::Batch rounded) {
   using B = typename L::Batch;
@@ -21,7 +21,8 @@ LINFORMER_INLINE typename L::Batch times_power(typename L::Batch p, typename L::
   return p * bits_as<B>(bits_as<I>(B(1.f)) + (bits_as<I>(rounded) << 23));
 }
 
-// 2^t for t in [-126, 127.4]; relative error 1e-7 (the polynomial itself 2e-9).
+// Returns 2^t for t in [-126, 127.4]. t is the sum of `fraction` and the integer that `rounded` is plus
+// round_to_integer. The relative error is 1e-7, of which the polynomial has 2e-9.
 template <class L>
 LINFORMER_INLINE typename L::Batch exp2_of_sum(typename L::Batch rounded, typename L::Batch fraction) {
   using B = typename L::Batch;
@@ -34,8 +35,9 @@ LINFORMER_INLINE typename L::Batch exp2_of_sum(typename L::Batch rounded, typena
   return times_power<L>(p, rounded);
 }
 
-// 2^t for t <= 0, for what is rounded to bf16 then: relative error 3e-6; 0 below 2^-126, so that a masked key is
-// nothing (BFDOT rounds to odd, and would show the least number). L's own where a set has instructions for it.
+// Returns 2^t for t <= 0, for results that are rounded to bf16. The relative error is 3e-6. Results below 2^-126 are 0,
+// so that a masked key has probability 0. (BFDOT rounds to odd, so even the smallest number would change a sum.) Uses
+// L::exp2_narrow if the set has it.
 template <class L>
 LINFORMER_INLINE typename L::Batch exp2_narrow(typename L::Batch t) {
   using B = typename L::Batch;
@@ -48,27 +50,27 @@ LINFORMER_INLINE typename L::Batch exp2_narrow(typename L::Batch t) {
   return xsimd::select(t < B(-126.f), B(0.f), times_power<L>(p, rounded));
 }
 
-inline constexpr float exp_lowest = -87.f;  // exp gives at least exp(-87), about 1.6e-38
+inline constexpr float exp_lowest = -87.f;  // exp(-87) is about 1.6e-38.
 inline constexpr float exp_highest = 88.f;
 
-// exp(x), x clamped to [-87, 88]; relative error 1e-7.
+// Returns exp(x), with x clamped to [-87, 88]. The relative error is 1e-7.
 template <class L>
 LINFORMER_INLINE typename L::Batch exp_clamped(typename L::Batch x) {
   using B = typename L::Batch;
   x = xsimd::min(B(exp_highest), xsimd::max(B(exp_lowest), x));
   const B rounded = L::fma(x, B(1.44269502f), B(round_to_integer));
   const B integer = rounded - B(round_to_integer);
-  // log2(e) in two floats, so that the fraction keeps all of its bits.
+  // log2(e) is split into two floats, so that the fraction keeps all of its bits.
   const B fraction = L::fma(x, B(1.92596299e-8f), L::fma(x, B(1.44269502f), B(0.f) - integer));
   return exp2_of_sum<L>(rounded, fraction);
 }
 
-// x Phi(x) = max(x, 0) - |x| Phi(-|x|), with log2 Phi(-u) a polynomial in u: no cancellation on either side.
-// Absolute error 1e-7 max(1, |x|); the polynomial's share is 7e-9.
+// Returns GELU, x Phi(x) = max(x, 0) - |x| Phi(-|x|). log2 Phi(-u) is a polynomial in u, so nothing cancels on either
+// side of 0. The absolute error is 1e-7 max(1, |x|), of which the polynomial has 7e-9.
 template <class L>
 LINFORMER_INLINE typename L::Batch gelu(typename L::Batch x) {
   using B = typename L::Batch;
-  // Phi(-14) is below the smallest normal float. min(B, x) keeps a NaN.
+  // Phi(-14) is below the smallest normal float. If x is NaN, u is NaN.
   const B u = xsimd::min(B(14.f), xsimd::abs(x));
   B p = L::fma(B(-1.7058122e-06f), u, B(2.5302237e-05f));
   p = L::fma(p, u, B(-0.000115732f));
@@ -84,8 +86,9 @@ LINFORMER_INLINE typename L::Batch gelu(typename L::Batch x) {
   return L::fma(B(0.f) - u, tail, xsimd::max(B(0.f), x));
 }
 
-// The same for what is rounded to 16 or 8 bits then: absolute error 5e-5, of large |x| 1e-6 |x|. Phi(x) = 1/2 + x
-// q(x^2) with x clamped to +-4.374, where it is 0 or 1 but for 1e-6. L's own where a set has instructions for it.
+// Returns GELU for results that are rounded to 16 or 8 bits. The absolute error is 5e-5, and 1e-6 |x| for large |x|.
+// Phi(x) is 1/2 + x q(x^2) with x clamped to +-4.374, where Phi is 0 or 1 up to 1e-6. Uses L::gelu_narrow if the set
+// has it.
 template <class L>
 LINFORMER_INLINE typename L::Batch gelu_narrow(typename L::Batch x) {
   using B = typename L::Batch;
@@ -100,25 +103,27 @@ LINFORMER_INLINE typename L::Batch gelu_narrow(typename L::Batch x) {
   q = L::fma(q, s, B(0.00968507398f));
   q = L::fma(q, s, B(-0.0661549792f));
   q = L::fma(q, s, B(0.3988159f));
-  // From -4.374 on it is -6e-7, which would grow with x; of each clamp nearby the sign is another.
+  // At the lower clamp the sum is -6e-7 instead of 0, and multiplied by x it would grow with |x|, so it is raised to 0.
+  // The sign of this error differs between nearby clamps.
   return x * xsimd::max(B(0.f), L::fma(q, y, B(0.5f)));
 }
 
-// 1 / (1 + exp(-x))
+// Returns 1 / (1 + exp(-x)).
 template <class L>
 LINFORMER_INLINE typename L::Batch sigmoid(typename L::Batch x) {
   using B = typename L::Batch;
   return L::divide(B(1.f), B(1.f) + exp_clamped<L>(B(0.f) - x));
 }
 
-// x / (1 + exp(-x)): rounded once less than x times the sigmoid.
+// Returns x / (1 + exp(-x)), which is rounded once less than x times the sigmoid.
 template <class L>
 LINFORMER_INLINE typename L::Batch silu(typename L::Batch x) {
   using B = typename L::Batch;
   return L::divide(x, B(1.f) + exp_clamped<L>(B(0.f) - x));
 }
 
-// Relative error 3e-7: odd polynomial up to 0.6, (1 - e) / (1 + e) with e = exp(-2|x|) beyond.
+// Returns tanh(x): an odd polynomial if |x| < 0.6, and otherwise (1 - e) / (1 + e) with e = exp(-2|x|) and the sign of
+// x. The relative error is 3e-7.
 template <class L>
 LINFORMER_INLINE typename L::Batch hyperbolic_tangent(typename L::Batch x) {
   using B = typename L::Batch;
@@ -134,7 +139,8 @@ LINFORMER_INLINE typename L::Batch hyperbolic_tangent(typename L::Batch x) {
   return xsimd::select(u < B(0.6f), small, large);
 }
 
-// x / 2 (1 + tanh(y)) = max(x, 0) - |x| e / (1 + e), e = exp(-2|y|), y = sqrt(2/pi) (x + 0.044715 x^3).
+// Returns the approximation of GELU by tanh: x / 2 (1 + tanh(y)) = max(x, 0) - |x| e / (1 + e), where e = exp(-2|y|)
+// and y = sqrt(2/pi) (x + 0.044715 x^3).
 template <class L>
 LINFORMER_INLINE typename L::Batch gelu_tanh(typename L::Batch x) {
   using B = typename L::Batch;
@@ -144,13 +150,15 @@ LINFORMER_INLINE typename L::Batch gelu_tanh(typename L::Batch x) {
   return L::fma(B(0.f) - u, L::divide(e, B(1.f) + e), xsimd::max(B(0.f), x));
 }
 
-// `narrow`: of a product in bf16 or int8, whose operands were rounded to more than the two differ by.
+// Returns GELU. `narrow` is for products in bf16 or int8: the rounding of their operands changes more than the less
+// exact function does.
 template <class L, bool narrow = false>
 LINFORMER_INLINE typename L::Batch gelu_of(typename L::Batch x) {
   return narrow ? gelu_narrow<L>(x) : gelu<L>(x);
 }
 
-// Any activation. Called for each vector: in every loop it would be a tenth of the kernels' code.
+// Returns any activation of x. It is called for each vector, because inlined in every loop it would be a tenth of the
+// kernels' code.
 template <class L, bool narrow = false>
 [[gnu::noinline]] typename L::Batch activated_any(Activation activation, typename L::Batch x) {
   using B = typename L::Batch;

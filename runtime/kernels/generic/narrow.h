@@ -1,4 +1,4 @@
-// Rows of f32 as the left side of a product: bf16, or u8 with a scale for each row.
+// Converts rows of f32 to the left side of a product: to bf16, or to u8 with a scale for each row and slice.
 #pragma once
 
 #include "kernels/generic/rows.h"
@@ -7,10 +7,11 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-// Below it 1 / scale might not be finite.
+// A scale below this is replaced by 0, because 1 / scale might not be finite.
 inline constexpr float smallest_scale = 1e-37f;
 
-// What a row's range [lowest, highest], which holds 0, is divided into.
+// Returns the scale and the zero point that map the range [lowest, highest], which contains 0, to the codes 0 to 255.
+// The scale is NaN if the slice has an element that is not finite.
 LINFORMER_INLINE RowScale scale_of(float lowest, float highest, bool finite) {
   RowScale row;
   row.scale = finite ? highest / 255.f - lowest / 255.f : __builtin_nanf("");
@@ -29,7 +30,7 @@ LINFORMER_INLINE RowScale scale_of_slice(const float* x, int64_t cols) {
   B lowest(0.f), highest(0.f), nothing(0.f);
   int64_t seen = 0;
   {
-    // Four chains, so that comparisons overlap.
+    // There are four independent minima and maxima, so that comparisons overlap.
     constexpr int64_t w = L::width;
     B low[4] = {lowest, lowest, lowest, lowest}, high[4] = {highest, highest, highest, highest};
     B none[4] = {nothing, nothing, nothing, nothing};
@@ -38,7 +39,7 @@ LINFORMER_INLINE RowScale scale_of_slice(const float* x, int64_t cols) {
         const B value = B::load_unaligned(x + seen + c * w);
         low[c] = xsimd::min(low[c], value);
         high[c] = xsimd::max(high[c], value);
-        none[c] = L::fma(value, B(0.f), none[c]);  // NaN from the first element that is not finite on
+        none[c] = L::fma(value, B(0.f), none[c]);  // Becomes NaN at the first element that is not finite.
       }
     }
     lowest = xsimd::min(xsimd::min(low[0], low[1]), xsimd::min(low[2], low[3]));
@@ -65,7 +66,7 @@ LINFORMER_INLINE void quantize_slice(const float* x, int64_t cols, const RowScal
     __builtin_memset(u, 0, static_cast<size_t>(cols));
     return;
   }
-  // One rounding, to the nearest code, ties to the even one.
+  // There is one rounding, to the nearest code and with ties to the even code.
   const B inverse(1.f / scale.scale), rounder(round_to_integer + static_cast<float>(scale.zero));
   const I integers = bits_as<I>(B(round_to_integer));
   const auto code = [&](B value) __attribute__((always_inline)) {

@@ -1,4 +1,4 @@
-// Row-major matrices into panel16.
+// Packs row-major matrices into panel16, and widens panels to f32.
 #pragma once
 
 #include "kernels/generic/rows.h"
@@ -10,7 +10,7 @@ namespace {
 
 inline constexpr int64_t pack_block_rows = 16;
 
-// dst[0 .. k) rows of 16 floats = src rows' first `cols` floats, zero beyond.
+// Copies the first `cols` floats of each of `rows` rows to rows of 16 floats, and fills these up with zeros.
 template <class L>
 void copy_panel_rows(const float* src, int64_t ld, int64_t rows, int64_t cols, float* dst) {
   using B = typename L::Batch;
@@ -28,7 +28,8 @@ void copy_panel_rows(const float* src, int64_t ld, int64_t rows, int64_t cols, f
   }
 }
 
-// dst[i][j] = src[j][i]: `rows` (k) by `cols` (n), both at most 16, zero beyond.
+// Sets dst[i][j] = src[j][i] for i < rows, along K, and j < cols, along N. Both are at most 16, and the rest of the 16
+// x 16 block becomes zero.
 template <class L>
 void transpose_panel_rows(const float* src, int64_t ld, int64_t rows, int64_t cols, float* dst) {
   constexpr int w = L::transpose_width;
@@ -39,8 +40,8 @@ void transpose_panel_rows(const float* src, int64_t ld, int64_t rows, int64_t co
   }
 }
 
-// `k` rows of 16 at `src` as f32: rows of f16, pairs of bf16, fours of int8 times their columns' scales. Up to 3 rows
-// more are written.
+// Widens `k` rows of a panel at `src` to f32. In a panel of bf16, pairs of rows are interleaved, and in int8, groups of
+// four. int8 elements are multiplied by the scales of their columns. Up to 3 more rows are written.
 template <class L, ElementType type>
 void widen_panel_rows(const RightMatrix& b, int64_t panel, const char* src, int64_t k, float* dst) {
   using B = typename L::Batch;
@@ -107,21 +108,21 @@ void pack_panel(ConstMatrix src, bool transposed, float* dst) {
   }
 }
 
-// bf16 panels: pairs of k for each column.
+// Packs panels of bf16, in which two consecutive elements of K lie side by side for each column.
 template <class L>
 void pack_panel_bf16(ConstMatrix src, bool transposed, uint16_t* dst) {
   using B = typename L::Batch;
   constexpr int64_t depth = 32;
   const int64_t k = transposed ? src.cols : src.rows, n = transposed ? src.rows : src.cols;
   const int64_t panel = (k + depth - 1) / depth * depth * panel_width;
-  // All panels of a few rows before the next: a row is read from one end to the other.
+  // Each group of rows is packed into all panels before the next group, so that a row is read from beginning to end.
   for (int64_t k0 = 0; k0 < k; k0 += depth) {
     const int64_t rows = k - k0 < depth ? k - k0 : depth;
     for (int64_t n0 = 0; n0 < n; n0 += panel_width) {
       const int64_t cols = n - n0 < panel_width ? n - n0 : panel_width;
       uint16_t* const to = dst + n0 / panel_width * panel + k0 * panel_width;
       if (transposed) {
-        // Rows of 32 as pairs in 16 words of 4 bytes, which are then transposed as floats are.
+        // Rows of 32 elements are rounded to pairs in 16 words of 4 bytes, and the words are transposed like floats.
         alignas(64) uint16_t pairs[panel_width * depth];
         for (int64_t j = 0; j < cols; ++j) {
           const float* from = src.row(n0 + j) + k0;

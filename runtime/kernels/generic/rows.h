@@ -1,5 +1,5 @@
-// Softmax, LayerNorm, activations and elementwise kernels. Every reduction's order depends on the number of
-// columns alone, and a tail goes through the same instructions as whole vectors.
+// Softmax, LayerNorm, activations and elementwise kernels. The order of a reduction depends on the number of columns
+// alone, and a tail goes through the same instructions as whole vectors.
 #pragma once
 
 #include "kernels/generic/math.h"
@@ -9,11 +9,11 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-// What a row is divided by or shifted by waits for all of it. So that is found for a few rows, the ends of whose
-// reductions then overlap, before any of them is read again.
+// The number of rows that are reduced before any of them is read again. A row can only be scaled or shifted after its
+// reduction, whose last steps wait for one another. With several rows these steps overlap.
 inline constexpr int64_t rows_together = 8;
 
-// function(offset, count) over [0, count) in vectors; count < width only for the last.
+// Calls function(offset, lanes) for each vector of [0, count). Only the last vector may have fewer lanes than L::width.
 template <class L, class Function>
 LINFORMER_INLINE void for_each_batch(int64_t count, Function function) {
   for (int64_t i = 0; i < count; i += L::width) function(i, count - i < L::width ? count - i : L::width);
@@ -33,11 +33,13 @@ LINFORMER_INLINE void store_lanes(float* p, int64_t count, typename L::Batch x) 
   }
 }
 
-// Of bf16 the exponents are those of 2, and the results as exact as it can hold.
+// The factor that turns exponents of e into the exponents of power(), which has base 2 if the results are rounded to
+// bf16.
 template <ElementType out>
 inline constexpr float exponent_unit = out == ElementType::bf16 ? 1.44269502f : 1.f;
 
-// exp(x), or of bf16 2^x, for x <= 0; 0 where it is below exp(exp_lowest), or 2^-126 at the most.
+// Returns exp(x), or 2^x for results in bf16, for x <= 0. The result is 0 if it is below exp(exp_lowest), or for bf16
+// below a limit that is at most 2^-126.
 template <class L, ElementType out>
 LINFORMER_INLINE typename L::Batch power(typename L::Batch x) {
   using B = typename L::Batch;
@@ -85,13 +87,13 @@ void softmax_rows(MutableMatrix matrix, float scale) {
   }
 }
 
-// `out`: what the rows become, at their own place. Of bf16 what is written never lies beyond what was read.
+// `out` is the type that rows are written in, in place. In bf16 nothing is overwritten before it is read.
 template <class L, ElementType out>
 void softmax_step(MutableMatrix matrix, float scale, const OnlineSoftmax& state) {
   using B = typename L::Batch;
   scale *= exponent_unit<out>;
   const B factor(scale), lowest(-__builtin_inff()), to_exponent(1.f / exponent_unit<out>);
-  // Copies that stay in registers: vector stores may alias what the caller passed.
+  // These local copies stay in registers. The compiler must assume that vector stores change the caller's structs.
   const int64_t rows = matrix.rows, cols = matrix.cols, ld = matrix.ld;
   float *x = matrix.data, *row_max = state.row_max, *row_sum = state.row_sum, *rescale = state.rescale;
   for (int64_t first = 0; first < rows; first += rows_together) {
@@ -104,10 +106,10 @@ void softmax_step(MutableMatrix matrix, float scale, const OnlineSoftmax& state)
       const float block = scale * fold_max<L>(most);
       const float before = row_max[r], after = before > block ? before : block;
       row_max[r] = after;
-      // What was before, for now.
+      // Holds the old maximum until the loop below replaces it.
       rescale[r] = before;
     }
-    // exp(-inf) is 0: of a first step nothing is kept.
+    // In a first step the old maximum is -inf, and exp(-inf) is 0, so nothing of the old state is kept.
     for_each_batch<L>(end - first, [&](int64_t i, int64_t count) {
       const B before = load_lanes<L>(rescale + first + i, count, lowest);
       const B after = load_lanes<L>(row_max + first + i, count, B(0.f));
@@ -119,7 +121,7 @@ void softmax_step(MutableMatrix matrix, float scale, const OnlineSoftmax& state)
       const B shift(row_max[r]);
       B sum(0.f);
       int64_t done = 0;
-      // Rounded as the largest was: exactly 0 for it, whatever its size.
+      // value * factor is rounded as the maximum was, so the difference is exactly 0 for the largest value.
       const auto exponential = [&](B value) __attribute__((always_inline)) {
         return power<L, out>(value * factor - shift);
       };
@@ -154,7 +156,7 @@ template <class L>
 void scale_rows(MutableMatrix matrix, const float* factors) {
   using B = typename L::Batch;
   for (int64_t r = 0; r < matrix.rows; ++r) {
-    if (factors[r] == 1.f) continue;  // an online softmax whose largest stays
+    if (factors[r] == 1.f) continue;  // This is frequent in an online softmax, if the maximum stays the same.
     float* x = matrix.row(r);
     const B factor(factors[r]);
     for_each_batch<L>(matrix.cols, [&](int64_t i, int64_t count) {
@@ -163,7 +165,7 @@ void scale_rows(MutableMatrix matrix, const float* factors) {
   }
 }
 
-// Sum of term(offset, count) over a row, in four chains so that additions overlap.
+// Returns the sum of term(offset, lanes) over a row, in four partial sums so that additions overlap.
 template <class L, class Term>
 LINFORMER_INLINE float sum_row(int64_t cols, Term term) {
   using B = typename L::Batch;
@@ -263,7 +265,7 @@ void multiply(float* dst, const float* src, int64_t count) {
   });
 }
 
-// `width` elements at p, widened to f32.
+// Loads `width` elements at p and widens them to f32.
 template <class L, ElementType type>
 LINFORMER_INLINE typename L::Batch load_widened(const void* p) {
   if constexpr (type == ElementType::f32) return L::Batch::load_unaligned(static_cast<const float*>(p));

@@ -1,4 +1,4 @@
-// Sums of a product between its last multiply-add and its epilogue.
+// The sums of a product after its last multiply-add and before its epilogue.
 #pragma once
 
 #include "base/matrix.h"
@@ -7,25 +7,26 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// A sum that is not finished: a float, or the bits of an int32.
+// A sum before the epilogue: a float or, in int8, the bits of an int32.
 using PartialSum = float;
 
+// The most panels of B in a slab. The sums of a tile lie in rows that are as wide as a slab.
 inline constexpr int64_t slab_panels = 3;
 inline constexpr int64_t slab_width = slab_panels * panel_width;
 
-// RowScale as the epilogue multiplies by it: both are broadcast from memory.
+// The scale and the zero point of a row as floats, which the epilogue broadcasts from memory.
 struct RowFactors {
   float scale, zero;
   [[gnu::always_inline]] static RowFactors of(const RowScale& row) { return {row.scale, static_cast<float>(row.zero)}; }
 };
 
-// Sums of rows [row, row + rows) by columns [col, col + cols) of C.
+// The sums of a tile: rows [row, row + rows) by columns [col, col + cols) of C.
 struct TileSums {
-  const PartialSum* sums = nullptr;  // slab_width from one row to the next
+  const PartialSum* sums = nullptr;  // Its rows are slab_width apart.
   int64_t row = 0, rows = 0, col = 0, cols = 0;
-  // int8
-  int64_t slice = 0;                    // of K
-  const RowFactors* factors = nullptr;  // of the rows, in that slice
-  float* folded = nullptr;              // what the slices before it gave, lying as the sums do
+  // The members below are for int8.
+  int64_t slice = 0;                    // The slice of K.
+  const RowFactors* factors = nullptr;  // The factors of the rows in that slice.
+  float* folded = nullptr;              // The scaled sums of earlier slices, in the same layout as `sums`.
 };
 }  // namespace LINFORMER_NAMESPACE

@@ -1,4 +1,4 @@
-// The table of an instruction set, of the kernels that its lanes give.
+// Builds the table of an instruction set from its Lanes struct.
 #pragma once
 
 #include <type_traits>
@@ -11,7 +11,7 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-// Int8Product: void where another unit has it.
+// Returns the table. Int8Product is void if the int8 product of the set is in another translation unit.
 template <class L, class Int8Product>
 constexpr Kernels make_kernels(Isa isa) {
   Kernels k;

@@ -1,24 +1,24 @@
-// Products by tiles of 16 rows x 64 bytes (AMX), as templates over the tile operations: tests run them with emulated
-// tiles on any machine.
+// Products by tiles of 16 rows x 64 bytes (AMX). The code is a template over the tile operations, so that tests can run
+// it with emulated tiles on any machine.
 //
-// Loops, outer to inner: pairs of panels; blocks of 32 rows; slices of K; tiles of K. The unit that multiplies tiles
-// takes 16 cycles and one of the two ports for vectors of 512 bits; the other port is free. So the epilogue of a block
-// runs between the multiplications of the next block: row by row, one row after each multiplication, where the block is
-// whole, its epilogue a usual one and K no more than a slice; in pieces of a few rows, through a function pointer,
-// everywhere else. Where C is nothing but sums, they go there without an epilogue.
+// The loops, from the outermost to the innermost, run over pairs of panels; blocks of 32 rows; slices of K; tiles of K.
+// A multiplication of tiles takes 16 cycles and one of the two ports for vectors of 512 bits. The other port is free,
+// so the epilogue of a block runs between the multiplications of the next block. If the block is whole, its epilogue a
+// frequent one and K at most one slice, one row of the epilogue follows each multiplication. Otherwise the epilogue
+// runs in pieces of a few rows, through a function pointer. If there is no epilogue, the sums are stored in C directly.
 //
 // Tiles is a type with
 //   type                                    bf16 or int8
-//   configure(first, second)                rows of the two row tiles, 1 to 16 each
-//   zero<C>()                               C = 0 to 3: sums of row tile C / 2 and panel C % 2
-//   load<C>(sums, stride), store<C>(...)    rows of 16 sums, `stride` bytes apart
-//   load_rows<R>(a, stride)                 R = 0, 1: 64 bytes of each row of a row tile
-//   load_panel<P>(b)                        P = 0, 1: 16 steps of a panel, 1 KB that lies together
+//   configure(first, second)                sets the rows of the two row tiles, 1 to 16 each
+//   zero<C>()                               clears sums C (0 to 3), those of row tile C / 2 and panel C % 2
+//   load<C>(sums, stride), store<C>(...)    loads or stores rows of 16 sums that are `stride` bytes apart
+//   load_rows<R>(a, stride)                 loads row tile R (0 or 1), 64 bytes of each row
+//   load_panel<P>(b)                        loads 16 steps of panel P (0 or 1), 1 KB of consecutive bytes
 //   multiply<C>()                           sums C += row tile C / 2 x panel C % 2
-//   prefetch(address)                       into L2
-//   fold(...), finish(...)                  as fold_slice and finish_tile of finish.h do, sums in rows of a slab
-//   Rows<gelu>                              int8: as WholeRows of finish.h, of two panels, with the same bits
-// An element's sums run over K in tiles of 64 bytes, in order, whatever the rows and columns beside it.
+//   prefetch(address)                       prefetches a cache line into L2
+//   fold(...), finish(...)                  like fold_slice and finish_tile of finish.h
+//   Rows<gelu>                              for int8: like WholeRows of finish.h for two panels, with the same bits
+// The sum of an element takes K in tiles of 64 bytes, in order, whatever the other rows and columns are.
 #pragma once
 
 #include <type_traits>
@@ -29,11 +29,11 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-inline constexpr int64_t tile_side = 16;   // rows of a tile, and steps of a panel in one
-inline constexpr int64_t tile_depth = 64;  // bytes of K
-inline constexpr int64_t panel_tile = tile_side * 64;
-inline constexpr int64_t tiled_rows = 2 * tile_side;            // of a block
-inline constexpr int64_t block_sums = tiled_rows * slab_width;  // of a block, as a slab's
+inline constexpr int64_t tile_side = 16;                        // The rows of a tile, and the steps of a panel in it.
+inline constexpr int64_t tile_depth = 64;                       // The bytes of K in a tile.
+inline constexpr int64_t panel_tile = tile_side * 64;           // The bytes of a panel in a tile.
+inline constexpr int64_t tiled_rows = 2 * tile_side;            // The rows of a block.
+inline constexpr int64_t block_sums = tiled_rows * slab_width;  // The sums of a block, in rows of slab_width.
 inline constexpr int64_t first_epilogue_step = 2;
 
 template <class Tiles>
@@ -57,28 +57,30 @@ class TileProduct {
  private:
   static constexpr bool slices = Tiles::type == ElementType::int8;
   static constexpr int64_t width = element_bytes(Tiles::type), per_tile = tile_depth / width;
-  // Of the next panels: the half in bf16. Lines on their way from L3 take the place of those that come from L2, and two
-  // panels of bf16 are mostly too large for the nearest cache, so that these are many: 20 % faster than with all lines.
+  // The next panels are prefetched in whole (1) or by half (2). Lines on their way from L3 take the places of lines
+  // that come from L2. There are many of the latter in bf16, because two panels are usually larger than L1, so
+  // prefetching half is 20 % faster there than prefetching all.
   static constexpr int64_t prefetched_part = slices ? 1 : 2;
 
-  // 32 rows of the largest K.
+  // The row factors of 32 rows with the largest K.
   static constexpr int64_t most_factors = tiled_rows * int8_slices(int64_t{1} << 16);
 
-  // Rows by columns of C, and a slice of K.
+  // A block of C, rows by columns, in one slice of K.
   struct Block {
     int64_t row = 0, rows = 0, col = 0, cols = 0, slice = 0;
-    bool last = true;            // slice
-    PartialSum* sums = nullptr;  // where they go, and how many bytes lie between their rows
-    int64_t stride = 0;
-    bool direct = false;  // to C itself
+    bool last = true;            // Whether this is the last slice of K.
+    PartialSum* sums = nullptr;  // Where the sums are stored.
+    int64_t stride = 0;          // The bytes from one row of sums to the next.
+    bool direct = false;         // Whether the sums are stored in C itself.
   };
-  // Cache lines of the next panels that a block prefetches between its multiplications.
+  // The cache lines of the next panels that a block prefetches between its multiplications.
   struct Ahead {
     const char* lines = nullptr;
     int64_t count = 0;
   };
 
-  // What belongs to rows lies far apart: read once for all panels.
+  // Reads the scales and zero points of rows [row, row + rows). They lie far apart, so they are read once for all
+  // panels.
   void read_factors(int64_t row, int64_t rows) {
     first_factor_ = row;
     factor_rows_ = rows;
@@ -88,16 +90,16 @@ class TileProduct {
     }
   }
 
-  // Rows [row0, row0 + all_rows) by one or two panels, all of K.
+  // Multiplies rows [row0, row0 + all_rows) by one or two panels, over all of K.
   void multiply_panels(int64_t row0, int64_t all_rows, int64_t panel, int64_t count) {
     const int64_t all_steps = (gemm_.a.cols + per_tile - 1) / per_tile;
     const int64_t slice_steps = slices ? int8_slice / per_tile : all_steps;
     const int64_t stride = gemm_.b.panel_bytes(), a_stride = gemm_.a.ld * width;
     const char* right = static_cast<const char*>(gemm_.b.data) + panel * stride;
     const int64_t col = panel * panel_width, left_cols = gemm_.c.cols - col;
-    const bool more = left_cols >= 2 * count * panel_width;  // as many panels follow
+    const bool more = left_cols >= 2 * count * panel_width;  // Whether at least as many panels follow.
     const int64_t blocks = (all_rows + tiled_rows - 1) / tiled_rows;
-    // Evenly over blocks and steps.
+    // Prefetches and pieces of the epilogue are spread evenly over blocks and steps.
     const int64_t most_steps = all_steps < slice_steps ? all_steps : slice_steps;
     const int64_t all_pieces = tiled_rows / piece_rows_;
     const int64_t lines_of_block = (most_steps * tile_side / prefetched_part + blocks - 1) / blocks;
@@ -111,7 +113,8 @@ class TileProduct {
       place(&block, count);
       if (continues() && !block.direct) begin_with_copy(block);
       const bool two = block.rows > tile_side;
-      // Configuring takes as long as a few products, and empties the registers: only where the shape changes.
+      // Configuring takes as long as a few multiplications and clears the registers, so it is only done if the shape
+      // changes.
       if (block.rows != shape_rows_ || count != shape_panels_) {
         finish_all();
         tiles_.configure(two ? tile_side : block.rows, two ? block.rows - tile_side : tile_side);
@@ -139,9 +142,9 @@ class TileProduct {
     }
   }
 
-  // What a block is multiplied of: one or two row tiles by one or two panels over `steps` tiles of K.
+  // The operands of a block in one slice of K: row tiles and panels, over `steps` tiles of K.
   struct Step {
-    bool two;
+    bool two;  // Whether there are two row tiles.
     const char* a;
     int64_t a_stride;
     const char* panels;
@@ -149,12 +152,14 @@ class TileProduct {
     int64_t steps;
     Ahead ahead;
   };
-  // A block's epilogue begins at this step of the next block: sooner the stores of its sums would still be under way.
+  // Returns the step of the next block at which the epilogue of a block begins. Earlier the stores of its sums would
+  // still be in progress.
   static int64_t epilogue_delay(int64_t steps) { return steps > 2 * first_epilogue_step ? first_epilogue_step : 1; }
-  // No epilogue row by row.
+  // Takes the place of Tiles::Rows if the epilogue doesn't run row by row.
   struct NoRows {};
 
-  // The sums stay in their registers: the next block stores each when it needs the register, so nothing waits for the
+  // Computes the sums of a block and, between multiplications, runs the epilogue of the block before and prefetches.
+  // The sums stay in their registers. The next block stores each when it needs the register, so nothing waits for the
   // last multiplications.
   template <int Panels, class Rows>
   [[gnu::noinline]] void sum_tiles(const Block& block, const Step& of) {
@@ -164,7 +169,7 @@ class TileProduct {
     const int64_t a_stride = of.a_stride, stride = of.stride, steps = of.steps, delay = epilogue_delay(steps);
     Ahead ahead = of.ahead;
     [[maybe_unused]] Rows rows;
-    [[maybe_unused]] int64_t rows_left = 0;  // of the block before
+    [[maybe_unused]] int64_t rows_left = 0;  // The rows of the block before whose epilogue must still run.
     const auto finish_row = [&]() __attribute__((always_inline)) {
       if constexpr (rowwise) {
         if (rows_left == 0) return;
@@ -225,8 +230,8 @@ class TileProduct {
   }
 
   using SumTiles = void (TileProduct::*)(const Block& block, const Step& of);
-  // How whole blocks are summed where their epilogue is one that goes row by row; null: in pieces. In bf16, whose
-  // multiplications of a block take twice as long, rows gained nothing.
+  // Returns the function for whole blocks whose epilogue runs row by row, or null if the epilogue must run in pieces.
+  // In bf16 the multiplications of a block take twice as long, and running the epilogue row by row gave no gain.
   SumTiles by_rows() const {
     if constexpr (slices) {
       const Epilogue& epilogue = gemm_.epilogue;
@@ -240,10 +245,10 @@ class TileProduct {
     }
     return nullptr;
   }
-  // The sums of a block before this one are those of whole vectors, or there are none.
+  // Returns whether the block whose sums are in registers has whole vectors, or there is no such block.
   bool whole(const Block& held) const { return !holds_ || held.cols == 2 * panel_width; }
 
-  // Decides whether the block keeps its sums in C itself, which it does where there is no epilogue.
+  // Decides whether the block keeps its sums in C itself, which it does if there is no epilogue.
   [[gnu::noinline]] void place(Block* block, int64_t panels) {
     const Epilogue& epilogue = gemm_.epilogue;
     block->direct = !slices && gemm_.c.type == ElementType::f32 && block->cols == panels * panel_width &&
@@ -261,9 +266,9 @@ class TileProduct {
   void store() {
     tiles_.template store<C>(sums_of<C>(held_), held_.stride);
   }
-  // Sums that are added to C begin with it.
+  // Returns whether the sums begin with the values of C.
   bool continues() const { return !slices && gemm_.epilogue.accumulate; }
-  // Where C isn't made of whole panels, its sums begin with a copy.
+  // Copies the values of C to the place of the sums, for a block that doesn't keep its sums in C itself.
   [[gnu::noinline]] void begin_with_copy(const Block& block) {
     finish_all();
     for (int64_t i = 0; i < block.rows; ++i) {
@@ -271,7 +276,7 @@ class TileProduct {
       __builtin_memcpy(sums_ + i * slab_width, from, static_cast<size_t>(block.cols) * sizeof(float));
     }
   }
-  // Register C leaves the block before.
+  // Stores register C for the block before and prepares it for this block.
   template <int C>
   void begin(const Block& block) {
     if (holds_) store<C>();
@@ -281,7 +286,7 @@ class TileProduct {
       tiles_.template zero<C>();
     }
   }
-  // What the registers held is in memory.
+  // Notes that the sums of the held block are in memory, so that its epilogue can run.
   void stored() {
     done_ = held_;
     finished_ = 0;
@@ -299,7 +304,7 @@ class TileProduct {
     while (finished_ < tiled_rows) finish_piece();
   }
 
-  // Rows [first, first + rows) of the last block that was stored.
+  // Returns the sums of rows [first, first + rows) of the last block that was stored.
   TileSums sums_of_rows(int64_t first, int64_t rows) {
     TileSums tile{sums_ + first * slab_width, done_.row + first, rows, done_.col, done_.cols};
     if constexpr (slices) {
@@ -310,7 +315,7 @@ class TileProduct {
     return tile;
   }
 
-  // The epilogue of a few rows of the last block.
+  // Runs the epilogue of the next few rows of the last block that was stored.
   [[gnu::noinline]] void finish_piece() {
     const int64_t first = finished_;
     finished_ += piece_rows_;
@@ -329,10 +334,10 @@ class TileProduct {
   const GemmArgs gemm_;
   int64_t shape_rows_ = 0, shape_panels_ = 0;
   int64_t lines_a_step_ = 0, pieces_a_step_ = 0;
-  Block held_, done_;              // whose sums are in registers; in sums_
-  bool holds_ = false;             // held_
-  int64_t finished_ = tiled_rows;  // rows of done_
-  // Rows of an epilogue that are finished at once, between two steps: fewer where an activation makes a row longer.
+  Block held_, done_;              // The block whose sums are in registers, and the block whose sums are in sums_.
+  bool holds_ = false;             // Whether there is a held_ block.
+  int64_t finished_ = tiled_rows;  // The rows of done_ whose epilogue has run.
+  // The rows whose epilogue runs at once, between two steps. There are fewer if an activation makes a row take longer.
   const int64_t piece_rows_ = gemm_.epilogue.activation == Activation::none ? 8 : 4;
   alignas(64) PartialSum sums_[block_sums];
   alignas(64) float folded_[slices ? block_sums : 1];

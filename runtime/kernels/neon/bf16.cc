@@ -7,7 +7,8 @@ namespace LINFORMER_NAMESPACE {
 namespace {
 
 struct Lanes : NeonLanes {
-  // The instruction keeps subnormals; every other set, and BFDOT where it reads, takes them for zeros.
+  // Rounds to bf16. The instruction keeps subnormals, so they are set to zero before, as every other set does. BFDOT
+  // also reads them as zeros.
   static LINFORMER_INLINE uint16x4_t rounded(float32x4_t x) {
     const uint32x4_t sign = vandq_u32(vreinterpretq_u32_f32(x), vdupq_n_u32(0x80000000u));
     const uint32x4_t subnormal = vcltq_f32(vabsq_f32(x), vdupq_n_f32(0x1p-126f));
@@ -22,15 +23,15 @@ struct Lanes : NeonLanes {
       __builtin_memcpy(p, &halves, static_cast<size_t>(count) * sizeof(uint16_t));
     }
   }
-  // dst[j] = (a[j], b[j]).
+  // Stores the pairs (a[j], b[j]) in the order of j.
   static LINFORMER_INLINE void store_pairs(uint16_t* p, Batch a, Batch b) {
     const uint16x4x2_t pairs = {{rounded(a), rounded(b)}};
     vst2_u16(p, pairs);
   }
 };
 
-// Of each pair of k both products are added to each other first, then to the sum. Each addition rounds to odd, the
-// other sets' to even, so bits are not theirs.
+// The bf16 product by BFDOT. For each pair of k, it adds both products to each other first and then to the sum, and
+// each addition rounds to odd. Other sets round to even, so their results have other bits.
 struct Bf16Product {
   using Lanes = linformer::Lanes;
   using Sum = Lanes::Batch;

@@ -1,4 +1,4 @@
-// int8 products by SDOT (FEAT_DotProd), which takes bytes with a sign alone.
+// int8 products by SDOT (FEAT_DotProd), which multiplies signed bytes only.
 #include "kernels/generic/gemm.h"
 #include "kernels/neon/lanes.h"
 #include "kernels/tables.h"
@@ -6,8 +6,8 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-// The codes of A, 0 to 255, are multiplied as what they are above 128: the bytes with the top bit flipped. The products
-// differ by 128 times the sums of B's columns, which is what a zero point of 128 more would say.
+// The codes of A are 0 to 255. 128 is subtracted from each before it is multiplied, by flipping the top bit of its
+// byte. So the sums lack 128 times the sums of B's columns, which the epilogue adds.
 struct ShiftedLanes : NeonLanes {
   static constexpr int32_t code_shift = 128;
 };

@@ -1,4 +1,4 @@
-// int8 products by USDOT (FEAT_I8MM): bytes without a sign times bytes with one.
+// int8 products by USDOT (FEAT_I8MM), which multiplies unsigned bytes by signed bytes.
 #include "kernels/generic/gemm.h"
 #include "kernels/neon/lanes.h"
 #include "kernels/tables.h"

@@ -1,5 +1,5 @@
-// What the generic kernels need of NEON, for each of its units. Extensions share xsimd's architecture: tests/kernels
-// checks that their units leave nothing to the linker that computes.
+// The Lanes struct of NEON for the generic kernels. The units of NEON and its extensions share one xsimd architecture,
+// so tests/kernels checks that they have no computing function that the linker could take from another unit.
 #pragma once
 
 #include <arm_neon.h>
@@ -13,7 +13,7 @@ namespace {
 struct NeonLanes {
   using Batch = xsimd::batch<float, xsimd::neon64>;
   static constexpr int width = 4;
-  static constexpr int tile_rows = 6;  // 24 sums, 4 of B, 1 of A: 29 of 32 registers
+  static constexpr int tile_rows = 6;  // 24 registers for sums, 4 for B, 1 for A: 29 of 32.
   static constexpr int tile_panels = 1;
   static constexpr int64_t k_block = 256;
   static constexpr int transpose_width = 4;
@@ -22,7 +22,7 @@ struct NeonLanes {
   static LINFORMER_INLINE Batch fma(Batch a, Batch b, Batch c) { return vfmaq_f32(c, a, b); }
   static LINFORMER_INLINE Batch divide(Batch a, Batch b) { return vdivq_f32(a, b); }
   static LINFORMER_INLINE Batch square_root(Batch x) { return vsqrtq_f32(x); }
-  // NEON has no masked moves: a partial vector passes through memory of our own.
+  // NEON has no masked loads and stores, so a partial vector goes through a local array.
   static LINFORMER_INLINE Batch load_partial(const float* p, int64_t count, Batch fill) {
     float lanes[width];
     fill.store_unaligned(lanes);
@@ -54,7 +54,7 @@ struct NeonLanes {
     vst1q_f32(dst + 32, second.val[0]);
     vst1q_f32(dst + 48, second.val[1]);
   }
-  // The low bytes of `x`, whose elements are 0 to 255.
+  // Stores the low bytes of the first `count` elements of `x`, which are 0 to 255.
   static LINFORMER_INLINE void store_bytes(uint8_t* p, int64_t count, int32x4_t x) {
     const uint16x4_t words = vmovn_u32(vreinterpretq_u32_s32(x));
     const uint32_t bytes = vget_lane_u32(vreinterpret_u32_u8(vmovn_u16(vcombine_u16(words, words))), 0);

@@ -1,4 +1,4 @@
-// The AArch64 NEON table. kernels.cc puts in the dot products that the machine has.
+// The AArch64 NEON table. kernels.cc adds the products by dot product instructions that the machine has.
 #include "kernels/generic/table.h"
 #include "kernels/neon/lanes.h"
 #include "kernels/tables.h"
@@ -6,12 +6,13 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-// int8 without a dot product, which not every ARMv8 has: bytes become 16-bit numbers.
+// The int8 product without a dot product instruction, which not every ARMv8 processor has. Bytes are widened to 16
+// bits.
 struct Int8Product {
   using Lanes = NeonLanes;
   using Sum = xsimd::batch<int32_t, xsimd::neon64>;
-  using Left = int16x4_t;   // the four of K
-  using Right = int8x16_t;  // four columns, four of K each
+  using Left = int16x4_t;   // Four elements of K.
+  using Right = int8x16_t;  // Four columns, with four elements of K each.
   static constexpr ElementType left = ElementType::int8;
   static constexpr int tile_rows = Lanes::tile_rows;
   static LINFORMER_INLINE Sum none() { return Sum(0); }

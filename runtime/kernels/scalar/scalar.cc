@@ -1,4 +1,5 @@
-// The reference table: plain loops and the C library's functions. Runs anywhere; what the others are compared with.
+// The scalar table: plain loops and functions of the C library. It runs on every machine, and tests compare the other
+// tables with it.
 #include <cmath>
 #include <cstring>
 
@@ -45,7 +46,7 @@ void widen(ElementType type, const void* src, float* dst, int64_t count) {
   }
 }
 
-// A panel's row k as f32.
+// Widens row k of a panel to f32.
 void widen_row(const RightMatrix& b, int64_t panel, int64_t k, float* wide) {
   const int64_t together = panel_interleave(b.type), bytes = element_bytes(b.type);
   const char* src = static_cast<const char*>(b.data) + panel * b.panel_bytes() +
@@ -63,7 +64,8 @@ void widen_panel(const RightMatrix& b, int64_t panel, int64_t first, int64_t k, 
   for (int64_t i = 0; i < k; ++i) widen_row(b, panel, first + i, dst + i * panel_width);
 }
 
-// Sums of 16 columns of a panel for one row of A; Sum is what they are counted in.
+// The sums of one row of A times the 16 columns of a panel, in f32. Bf16Sums and Int8Sums are the same for other types.
+// If `continues` is true and the product accumulates, begin() makes the first sum from the value in C.
 struct F32Sums {
   using Sum = float;
   static constexpr bool continues = true;
@@ -79,7 +81,7 @@ struct F32Sums {
   static float column_scale(const GemmArgs&, int64_t) { return 1.f; }
 };
 
-// A subnormal counts as zero.
+// Returns x, or a zero of the same sign if x is subnormal.
 float flushed(float x) { return std::fabs(x) < 0x1p-126f ? std::copysign(0.f, x) : x; }
 
 struct Bf16Sums {
@@ -92,7 +94,7 @@ struct Bf16Sums {
         reinterpret_cast<const uint16_t*>(static_cast<const char*>(gemm.b.data) + panel * gemm.b.panel_bytes());
     for (int64_t kk = 0; kk < gemm.a.cols; kk += 2, b += 2 * panel_width) {
       for (int64_t j = 0; j < panel_width; ++j) {
-        for (int64_t half : {1, 0}) {  // a row's odd last element has a zero beside it
+        for (int64_t half : {1, 0}) {  // If K is odd, a zero follows the last element of the row.
           const float product = flushed(bf16_to_f32(a[kk + half])) * flushed(bf16_to_f32(b[2 * j + half]));
           sums[j] = flushed(sums[j] + flushed(product));
         }
@@ -127,7 +129,7 @@ struct Int8Sums {
   static float column_scale(const GemmArgs& gemm, int64_t column) { return gemm.b.scales[column]; }
 };
 
-// To the nearest bf16, ties to even; a NaN stays one.
+// Rounds x to the nearest bf16, ties to even and subnormals to zero. A NaN stays a NaN.
 uint16_t rounded_bf16(float x) {
   const uint32_t bits = __builtin_bit_cast(uint32_t, flushed(x));
   if (x != x) return static_cast<uint16_t>(bits >> 16 | 0x40);
@@ -141,7 +143,8 @@ void gemm(const GemmArgs& gemm) {
     const int64_t cols = gemm.c.cols - col < panel_width ? gemm.c.cols - col : panel_width;
     for (int64_t i = 0; i < gemm.c.rows; ++i) {
       typename Sums::Sum sums[panel_width] = {};
-      // What is added to C begins with it; of int8, whose sums are exact until they are scaled, it is added at the end.
+      // If the product accumulates, the sums begin with the values in C. In int8 these are added at the end, because
+      // sums are exact integers until they are scaled.
       for (int64_t j = 0; Sums::continues && epilogue.accumulate && j < cols; ++j) {
         sums[j] = Sums::begin(gemm.c.floats().row(i)[col + j]);
       }
@@ -182,7 +185,7 @@ RowScale quantize_slice(const float* x, int64_t count, uint8_t* codes) {
   if (scale.scale < 1e-37f) scale.scale = 0;
   const float inverse = scale.scale > 0 ? 1.f / scale.scale : 0.f;
   if (scale.scale > 0) scale.zero = static_cast<int32_t>(std::nearbyint(-lowest * inverse));
-  // Floats of this size are integers: one rounding, to the nearest code, ties to the even one.
+  // Floats of this size are integers, so there is one rounding, to the nearest code and with ties to the even code.
   constexpr float integers = 12582912.f;
   for (int64_t j = 0; j < round_up(count, 64); ++j) {
     int32_t code = 0;

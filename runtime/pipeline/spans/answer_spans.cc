@@ -9,7 +9,8 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-// The probabilities of `logits` and of `null`, where it takes part: its own is returned.
+// Computes the softmax of `logits` and, if `null` is not a null pointer, of the logit *null of "no answer". The
+// probability of "no answer" is stored in *null_probability. Returns false if there is no memory.
 bool softmax(std::span<const float> logits, const float* null, Array<double>* probabilities, double* null_probability) {
   if (!probabilities->try_resize_for_overwrite(logits.size())) return false;
   double most = null != nullptr ? static_cast<double>(*null) : -INFINITY;
@@ -20,13 +21,14 @@ bool softmax(std::span<const float> logits, const float* null, Array<double>* pr
     (*probabilities)[i] = std::exp(static_cast<double>(logits[i]) - most);
     sum += (*probabilities)[i];
   }
-  if (sum == 0) return true;  // there is nothing
+  if (sum == 0) return true;  // There are no logits.
   *null_probability /= sum;
   for (double& probability : *probabilities) probability /= sum;
   return true;
 }
 
-// U+0130 is no "i": in lower case it keeps its dot, as a second code point.
+// Returns the code point in lower case. U+0130 is returned unchanged: its lower case is "i" with a second code point
+// for the dot, so it must not be equal to "i".
 uint32_t without_case(uint32_t code_point) { return code_point == 0x130 ? code_point : lower_case(code_point); }
 
 bool same_but_for_case(std::string_view a, std::string_view b) {
@@ -56,7 +58,7 @@ bool AnswerSpans::better(const Span& a, const Span& b) {
   return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
 }
 
-// The best spans of a window to best_, best first.
+// Stores the top_k best spans of a window in best_, with the best first. Returns false if there is no memory.
 bool AnswerSpans::select(std::span<const double> begins, std::span<const double> ends) {
   best_.clear();
   for (size_t begin = 0; begin < begins.size(); ++begin) {
@@ -93,7 +95,7 @@ bool AnswerSpans::add(const SpanLogits& window) {
   return true;
 }
 
-// Of the code points in lower case.
+// Returns a hash of the code points in lower case.
 uint64_t AnswerSpans::hash_of(std::string_view text) const {
   uint64_t hash = 0;
   for (size_t at = 0; at < text.size();) {
@@ -103,11 +105,11 @@ uint64_t AnswerSpans::hash_of(std::string_view text) const {
   return hash;
 }
 
-// Spans of the same text become the first of them.
+// Merges spans whose texts are equal but for case into the first of them, and adds their scores.
 void AnswerSpans::merge() {
   std::sort(found_.begin(), found_.end(),
             [](const Found& a, const Found& b) { return a.hash != b.hash ? a.hash < b.hash : a.index < b.index; });
-  size_t kept = 0, run = 0;  // where those with the same hash begin among the kept
+  size_t kept = 0, run = 0;  // `run` is the first of the kept spans that have the same hash as span i.
   for (size_t i = 0; i < found_.size(); ++i) {
     if (kept > 0 && found_[kept - 1].hash != found_[i].hash) run = kept;
     size_t same = run;
@@ -128,7 +130,7 @@ bool AnswerSpans::finish(Array<Answer>* answers) {
     none.no_answer = true;
     if (!found_.try_push({none, null_score_, 0, SIZE_MAX})) return false;
   }
-  // Equal ones in the order in which they were found.
+  // Answers with equal scores stay in the order in which they were found.
   std::sort(found_.begin(), found_.end(),
             [](const Found& a, const Found& b) { return a.score != b.score ? a.score > b.score : a.index < b.index; });
   found_.truncate(std::min(found_.size(), top_k_));

@@ -1,4 +1,5 @@
-// The best spans of a context from the logits of each token as a begin and as an end, one window after the other.
+// Finds the best spans of a context. Each token has a logit for being the first token of the answer and one for being
+// the last. The windows of the context are added one after another.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +13,12 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// The tokens of one window that can begin or end an answer, in their order.
+// The logits of the tokens of one window that can begin or end an answer, in the order of the tokens.
 struct SpanLogits {
-  bool has_null = false;  // the first token stands for no answer
-  float null_begin = 0, null_end = 0;
-  Array<float> begins, ends;  // of each token of the context
-  Array<Offset> offsets;
+  bool has_null = false;               // The first token of the window stands for "no answer".
+  float null_begin = 0, null_end = 0;  // The logits of that token.
+  Array<float> begins, ends;           // The logits of each token of the context.
+  Array<Offset> offsets;               // The place of each token in the context.
 
   void clear() {
     has_null = false;
@@ -27,12 +28,13 @@ struct SpanLogits {
   }
 };
 
-// Of one text at a time. Memory for the top_k best spans of each window.
+// Collects the answers of one text at a time. It holds the `top_k` best spans of each window of the text. With
+// `no_answer`, "no answer" is one of the answers. Functions return false if there is no memory.
 class AnswerSpans {
  public:
   AnswerSpans(int64_t max_tokens, int64_t top_k, bool no_answer);
 
-  // What was found before is forgotten. Functions return false where there is no memory.
+  // Starts a new text and forgets the spans of the last one.
   [[nodiscard]] bool start(std::string_view context);
   [[nodiscard]] bool add(const SpanLogits& window);
   // Appends the best answers of all windows to `answers`.
@@ -41,9 +43,9 @@ class AnswerSpans {
  private:
   struct Span {
     double score;
-    size_t begin, end;  // tokens of the window
+    size_t begin, end;  // The first and the last token, as indices into SpanLogits.
   };
-  // Of one text, whatever its case: the spans with this hash that are the same text are one answer.
+  // A span that was found. Spans whose texts differ only in case have the same hash and are merged into one answer.
   struct Found {
     Answer answer;
     double score;
@@ -57,12 +59,12 @@ class AnswerSpans {
 
   size_t max_tokens_, top_k_;
   bool no_answer_;
-  uint64_t point_;  // of the hash: random, so that no context can make many spans share one
+  uint64_t point_;  // A random factor of the hash, so that no context can be made to give many spans the same hash.
   CodePoints points_;
-  double null_score_ = 1;        // of no answer: the least of the windows'
-  Array<double> begins_, ends_;  // probabilities
-  Array<Span> best_;             // of a window; a heap with the worst on top
-  Array<Found> found_;           // of all windows
+  double null_score_ = 1;        // The score of "no answer", which is the lowest of the windows' scores.
+  Array<double> begins_, ends_;  // The probabilities of a window's tokens.
+  Array<Span> best_;             // The best spans of a window, as a heap with the worst span on top.
+  Array<Found> found_;           // The best spans of all windows.
 };
 
 }  // namespace LINFORMER_NAMESPACE

@@ -13,11 +13,11 @@ namespace {
 
 Status no_memory_for_answerer() { return Status::error(Code::out_of_memory, "no memory for an answerer"); }
 
-// The head whose tokens begin and end answers: the one that is asked for, or the first.
+// Returns `asked` if that head scores spans, or the first head that does if `asked` is -1.
 Result<int> answering_head(const Model& model, int asked) {
   const int heads = model.info().heads;
   if (asked >= heads || asked < -1) {
-    return Status::error(Code::invalid_argument, "head %d: the model has %d", asked, heads);
+    return Status::error(Code::invalid_argument, "there is no head %d: the model has %d", asked, heads);
   }
   for (int i = std::max(asked, 0); i < (asked < 0 ? heads : asked + 1); ++i) {
     if (model.head(i).spans) return i;
@@ -29,7 +29,7 @@ Result<int> answering_head(const Model& model, int asked) {
                        static_cast<int>(std::min<size_t>(name.size(), 100)), name.data(), use);
 }
 
-// The options of the runner: contexts alone give way.
+// Returns the options of the runner: questions are never cut, so only the contexts are read in windows or cut.
 TextOptions reading(const Model& model, const TextOptions& options) {
   const ModelInfo info = model.info();
   TextOptions read = options;
@@ -38,7 +38,7 @@ TextOptions reading(const Model& model, const TextOptions& options) {
   if (read.max_tokens <= 0) {
     read.max_tokens = std::min(AnswererOptions::default_window + info.prefix_rows, info.max_tokens);
   }
-  // Limits that are out of range are refused by the session, in its words.
+  // Limits that are out of range are not checked here, because the session returns an error for them.
   const int64_t window = std::min(read.max_tokens, info.max_tokens) - info.prefix_rows;
   if (read.overlap < 0) {
     read.overlap = std::min(AnswererOptions::default_overlap, std::max<int64_t>(window, 0) / 2);
@@ -49,14 +49,14 @@ TextOptions reading(const Model& model, const TextOptions& options) {
 }  // namespace
 
 struct Answerer::State {
-  // Of one thread, which is at one text.
+  // The data of one thread, which works on one text at a time.
   struct Worker {
     explicit Worker(AnswerSpans made) : spans(std::move(made)) {}
     AnswerSpans spans;
     SpanLogits logits;
-    Array<Answer> answers;  // of the chunk's texts that it had
+    Array<Answer> answers;  // The answers of all texts of the chunk that this thread has run.
   };
-  // Where a text's answers are.
+  // The range of a text's answers in the list of the thread that ran it.
   struct Found {
     size_t worker = 0, begin = 0, count = 0;
   };
@@ -70,8 +70,8 @@ struct Answerer::State {
 
   int head = 0;
   Array<Worker> workers;
-  size_t chunk = 0;    // index of its first text
-  Array<Found> found;  // of each text of the chunk
+  size_t chunk = 0;    // The index of the chunk's first text in the call.
+  Array<Found> found;  // An element for each text of the chunk.
   std::optional<TextRunner> runner;
 };
 

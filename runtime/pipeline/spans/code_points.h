@@ -1,4 +1,4 @@
-// Where the code points of a text lie in its bytes: tokens have offsets in code points, and answers show bytes.
+// Converts offsets in code points, which tokens have, to bytes of the text, which answers consist of.
 #pragma once
 
 #include <cstddef>
@@ -11,17 +11,18 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// Of one text at a time, whose memory must live as long as it is asked for. Invalid bytes count as the tokenizer's
-// offsets count them. Needs a quarter of the text's size, or nothing where it is ASCII.
+// An index of the code points of one text at a time. The text's memory must stay valid while the index is used. Invalid
+// bytes are counted as in the tokenizer's offsets. The index needs at most a quarter of the text's size, and no memory
+// for ASCII text.
 class CodePoints {
  public:
-  // O(bytes). False when there is no memory.
+  // Indexes `text` in O(bytes). Returns false if there is no memory.
   [[nodiscard]] bool index(std::string_view text);
-  // The byte with which a code point begins; the text's end where there are fewer. O(1).
+  // Returns the index of the first byte of a code point, or the size of the text if it has fewer code points. O(1).
   size_t byte_of(uint32_t code_point) const;
-  // The bytes of [begin, end), which are empty where the text has no such code points.
+  // Returns the bytes of the code points [begin, end). The result is empty if the text has no such code points.
   std::string_view text_of(Offset offset) const;
-  // Whether there is such a code point, and it is U+0020.
+  // Returns whether the code point exists and is U+0020.
   bool is_space(uint32_t code_point) const;
 
  private:
@@ -29,7 +30,7 @@ class CodePoints {
 
   std::string_view text_;
   bool ascii_ = true;
-  Array<size_t> bytes_;  // of each code point whose index is a multiple of step
+  Array<size_t> bytes_;  // The first byte of each code point whose index is a multiple of `step`.
 };
 
 }  // namespace LINFORMER_NAMESPACE

@@ -19,7 +19,7 @@ uint32_t count_characters(std::string_view text) {
   return count;
 }
 
-// What is behind "B-" or "I-"; without these all of it.
+// Returns the label without "B-" or "I-" at its start.
 std::string_view tag_of(std::string_view label) {
   return label.starts_with("B-") || label.starts_with("I-") ? label.substr(2) : label;
 }
@@ -27,12 +27,12 @@ std::string_view tag_of(std::string_view label) {
 }  // namespace
 
 Status TagLabels::create(const Model& model, int head) {
-  constexpr size_t most_digits = 20;  // with the 0 behind them: there are far fewer classes
+  constexpr size_t most_digits = 20;  // Enough for the number of a class and the null character behind it.
   const size_t classes = static_cast<size_t>(model.head(head).classes);
   Array<uint32_t> order;
   size_t unnamed = 0;
   for (size_t i = 0; i < classes; ++i) unnamed += model.label(head, static_cast<int64_t>(i)).empty();
-  // Views of the numbers stay where they are.
+  // All memory is reserved first, so that the views of numbers_ stay valid while it grows.
   if (!labels_.try_resize(classes) || !order.try_resize_for_overwrite(classes) ||
       !numbers_.try_reserve(unnamed * most_digits)) {
     return no_memory_for_labels();
@@ -75,7 +75,7 @@ Status WordRule::create(const Model& model) {
       lengths_[static_cast<size_t>(id)] = count_characters(name);
     }
   };
-  // The tokenizer was created before: its views are in range.
+  // The views of the tokenizer are in range, because it was checked when it was created.
   for (size_t i = 0; i + 1 < tokenizer.token_offsets.size(); ++i) {
     const uint32_t begin = tokenizer.token_offsets[i], end = tokenizer.token_offsets[i + 1];
     set(tokenizer.token_ids.empty() ? static_cast<int32_t>(i) : tokenizer.token_ids[i],

@@ -1,4 +1,5 @@
-// The entities of a text from the labels' probabilities for each of its tokens, one token after the other.
+// Finds the entities of a text from the probabilities of the labels for each token. The tokens are added one after
+// another.
 #pragma once
 
 #include <cstdint>
@@ -13,30 +14,32 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// What the names of a head's classes say.
+// The classes of a head and the entities that their names stand for.
 class TagLabels {
  public:
   struct Label {
-    std::string_view name;    // the model's, or the number of the class
-    std::string_view entity;  // of a group's first label: what is behind the first '-'
-    int32_t tag = 0;          // labels of one entity have the same
-    bool begins = false;      // "B-"
+    std::string_view name;    // The model's name of the class, or the number of the class if the model has no name.
+    std::string_view entity;  // The part of the name after its first '-'. It names a group that this label begins.
+    int32_t tag = 0;          // Labels of the same entity, such as "B-PER" and "I-PER", have the same number.
+    bool begins = false;      // The name starts with "B-".
   };
 
-  // Views of the model. O(classes log classes).
+  // Reads the labels of `head` in O(classes log classes). The model must live as long as the labels.
   Status create(const Model& model, int head);
   std::span<const Label> labels() const { return labels_.span(); }
 
  private:
   Array<Label> labels_;
-  Array<char> numbers_;  // names of classes without one
+  Array<char> numbers_;  // The numbers that stand for missing names.
 };
 
-// Which tokens go on with the word before them.
+// The rule that tells which tokens continue the word of the token before them.
 class WordRule {
  public:
   Status create(const Model& model);
-  // `id` is of the model, `offset` in the text that `points` has.
+  // Returns whether a token continues the word before it. `offset` is its place in the text of `points`. With WordPiece
+  // a token with "##" has a name that is longer than its place in the text. With other tokenizers a token continues a
+  // word if no space stands before it or at its start.
   bool continues(int32_t id, Offset offset, const CodePoints& points) const {
     if (id == unk_) return false;
     if (prefixed_) return length_of(id) != offset.end - offset.begin;
@@ -50,23 +53,24 @@ class WordRule {
 
   bool prefixed_ = false;
   int32_t unk_ = -1;
-  Array<uint32_t> lengths_;  // code points of the name of each id
+  Array<uint32_t> lengths_;  // The number of code points of each id's name.
 };
 
-// Aggregation of one text's tokens. Knows nothing of windows: each token comes once, in its order.
+// Joins the tokens of one text into words and entities. The caller adds each token once and in order, even if several
+// windows contain it. Functions return false if there is no memory.
 class EntityBuilder {
  public:
   EntityBuilder(Aggregation aggregation, std::span<const TagLabels::Label> labels, const WordRule* words)
       : aggregation_(aggregation), labels_(labels), words_(words) {}
 
-  // What was begun is forgotten.
+  // Starts a new text. An entity that was begun is discarded.
   [[nodiscard]] bool start(std::string_view text);
-  // Entities that are complete are appended to `entities`. Each returns false where there is no memory.
+  // add() and finish() append the entities that are complete to `entities`.
   [[nodiscard]] bool add(int32_t id, Offset offset, const float* probabilities, Array<Entity>* entities);
   [[nodiscard]] bool finish(Array<Entity>* entities);
 
  private:
-  // A token or a word, with the label that was chosen for it.
+  // A token or a word with the label that was chosen for it.
   struct Tagged {
     size_t label;
     float score;
@@ -82,14 +86,14 @@ class EntityBuilder {
   std::span<const TagLabels::Label> labels_;
   const WordRule* words_;
   CodePoints points_;
-  // The word that was begun: how many tokens it has, and with Aggregation::average the sums of their probabilities.
+  // The current word: the number of its tokens and, with Aggregation::average, the sums of their probabilities.
   size_t word_tokens_ = 0;
   Tagged word_{};
   Array<float> sums_;
-  // The group that was begun.
+  // The current group of tokens or words, which becomes an entity.
   size_t group_members_ = 0;
-  Tagged group_{};  // its score is the sum of theirs in group_score_
-  double group_score_ = 0;
+  Tagged group_{};
+  double group_score_ = 0;  // The sum of the members' scores. It is used in place of group_.score.
 };
 
 }  // namespace LINFORMER_NAMESPACE

@@ -13,11 +13,11 @@ namespace {
 
 Status no_memory_for_tagger() { return Status::error(Code::out_of_memory, "no memory for a tagger"); }
 
-// The head that labels each token: the one that is asked for, or the first.
+// Returns `asked` if that head labels each token, or the first head that does if `asked` is -1.
 Result<int> labelling_head(const Model& model, int asked) {
   const int heads = model.info().heads;
   if (asked >= heads || asked < -1) {
-    return Status::error(Code::invalid_argument, "head %d: the model has %d", asked, heads);
+    return Status::error(Code::invalid_argument, "there is no head %d: the model has %d", asked, heads);
   }
   bool spans = false;
   for (int i = std::max(asked, 0); i < (asked < 0 ? heads : asked + 1); ++i) {
@@ -37,13 +37,13 @@ Result<int> labelling_head(const Model& model, int asked) {
 }  // namespace
 
 struct Tagger::State {
-  // Of one thread, which is at one text.
+  // The data of one thread, which works on one text at a time.
   struct Worker {
     explicit Worker(EntityBuilder made) : builder(std::move(made)) {}
     EntityBuilder builder;
-    Array<Entity> entities;  // of the chunk's texts that it had
+    Array<Entity> entities;  // The entities of all texts of the chunk that this thread has run.
   };
-  // Where a text's entities are.
+  // The range of a text's entities in the list of the thread that ran it.
   struct Found {
     size_t worker = 0, begin = 0, count = 0;
   };
@@ -59,8 +59,8 @@ struct Tagger::State {
   TagLabels labels;
   WordRule words;
   Array<Worker> workers;
-  size_t chunk = 0;    // index of its first text
-  Array<Found> found;  // of each text of the chunk
+  size_t chunk = 0;    // The index of the chunk's first text in the call.
+  Array<Found> found;  // An element for each text of the chunk.
   std::optional<TextRunner> runner;
 };
 

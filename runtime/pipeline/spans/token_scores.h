@@ -1,4 +1,5 @@
-// TextRunner for heads that score each token: who asks takes a sequence's scores as soon as it has been run.
+// Runs texts with a TextRunner whose head scores each token. A callback takes the scores of a sequence as soon as it
+// has been run.
 #pragma once
 
 #include <array>
@@ -14,34 +15,38 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// A sequence that was run, and its scores; valid during the call.
+// A sequence that was run, and its scores. The views are valid during the call of TokenScoresTaker::take.
 struct TokenScores {
-  size_t worker;                    // index of the thread
-  size_t text;                      // index in the chunk
-  const TextInput& input;           // that text
-  int64_t window, windows;          // of the text
-  std::span<const int32_t> ids;     // of each token, as TextSequence has them
-  std::span<const int8_t> texts;    // the same
-  std::span<const Offset> offsets;  // the same
-  std::array<int64_t, 2> first;     // the same
-  std::array<int64_t, 2> nearest;   // the same
-  std::span<const int64_t> tokens;  // of each row the token, as Session::row_tokens(); may be beyond `ids`: a pad
-  std::span<const float> values;    // [rows][columns], all of them finite
+  size_t worker;            // The index of the thread.
+  size_t text;              // The index of the text in the chunk.
+  const TextInput& input;   // The text.
+  int64_t window, windows;  // The index of the sequence among the text's windows, and the number of windows.
+  // The next five members are the same as in TextSequence.
+  std::span<const int32_t> ids;
+  std::span<const int8_t> texts;
+  std::span<const Offset> offsets;
+  std::array<int64_t, 2> first;
+  std::array<int64_t, 2> nearest;
+  std::span<const int64_t> tokens;  // The token of each row (Session::row_tokens()). Tokens beyond `ids` are pads.
+  std::span<const float> values;    // [rows][columns], all of them finite.
   size_t columns;
   const float* row(size_t i) const { return values.data() + i * columns; }
 };
 
-// Functions are called by the thread that has the sequence, several threads at once. A text's windows come in their
-// order, all on one thread, and no other text's between them. After an error of a text no more of it come.
+// The callbacks for the scores. `check` and `take` are called by the thread that runs the sequence, and several threads
+// may call them at the same time. The windows of a text come in order and on one thread, without windows of other texts
+// between them. After an error of a text, `take` gets no more of its windows.
 struct TokenScoresTaker {
-  void* context = nullptr;  // outlives the runner
-  // Before a chunk of `count` texts, of which the first has the index `begin`. On the caller's thread.
+  void* context = nullptr;  // Must outlive the runner.
+  // Called on the caller's thread before each chunk. The chunk has `count` texts; `begin` is the index of the first
+  // one.
   Status (*start)(void* context, size_t begin, size_t count) = nullptr;
-  // Why a text is not to be read.
+  // Returns an error if the text must not be read. The error becomes that of the text.
   Status (*check)(const TextInput& input) = nullptr;
   Status (*take)(void* context, const TokenScores& scores) = nullptr;
 
-  // A runner whose visits have no values. `output` is a head's logits or probabilities, with a row for each token.
+  // Creates a runner that calls these functions and visits texts without values. `output` is the logits or the
+  // probabilities of a head that scores each token.
   Result<TextRunner> create_runner(std::shared_ptr<const Model> model, const Output& output, const TextOptions& options,
                                    bool short_last_window = false) const;
 };

@@ -15,8 +15,7 @@ struct Activate {
 void list(const Activate& op, TextContext& context);
 
 // out = activation(from) * factor, element by element. `out` may lie in the memory of `from` if both begin at the same
-// address and the leading dimension of `out` is not larger. An executor may overwrite `from`, whether they share memory
-// or not.
+// address and the leading dimension of `out` is not larger. An executor may overwrite `from` in any case.
 struct Gate {
   View out, from, factor;
   Activation activation = Activation::none;

@@ -12,7 +12,7 @@ void count_cost(const Attend& op, CostContext& context) {
   for (int64_t head = 0; head < op.heads; ++head) {
     const HeadProjection& projection = context.program().group(op.groups, op.groups.of_head(head)).projections[0];
     int64_t keys = op.whole ? source : projection.rows_of(source);
-    // Full attention leaves out keys that none of the queries taken at once sees: on average over the rows.
+    // Full attention leaves out keys that none of the queries of a step sees. This is the average over all rows.
     if (op.whole && op.causal) keys = std::min(keys, (source + queries) / 2);
     if (op.window > 0) keys = std::min(keys, 2 * op.window + queries);
     if (op.beside > 0) keys += projection.rows_of(source);

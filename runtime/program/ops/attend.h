@@ -8,36 +8,38 @@
 
 namespace LINFORMER_NAMESPACE::ops {
 
-// out = softmax(query K^T scale) V, head by head. Without `query`, out holds the queries, and the context takes their
-// place. A sequence's K and V are
-//   whole: one row for each source row. They are read in blocks, with an online softmax. Every query also sees the
-//     first rows of `keys_beside` and `values_beside`, as many as the group's projection gives, under the same softmax;
-//     or
-//   compressed: of each group as many rows as its projection gives.
-// They lie as panels of K^T and V, or as rows.
+// out = softmax(query K^T scale) V, head by head. If `query` is absent, `out` holds the queries and the context
+// replaces them. The keys K and values V of a sequence lie as panels of K^T and V, or as rows. There are two kinds:
+//   Whole keys: there is one key for each source row. They are read in blocks with an online softmax. Under the same
+//     softmax, every query also sees the first rows of `keys_beside` and `values_beside`, as many as the group's
+//     projection gives.
+//   Compressed keys: each group has as many as its projection gives.
 struct Attend {
   View out, query, keys, values;
-  View keys_beside, values_beside;  // whole: absent where a layer has no compressed keys beside its window
-  View position_bias;               // whole: [heads, 2N - 1], column j - i + N - 1; not of `keys_beside`
-  // For a sequence of fewer rows than short_below the scores are compressed instead of the keys. Panels of its own rows
-  // (Z W)^T and Z W, and of E^T and E:
+  View keys_beside, values_beside;  // Whole keys: absent if the layer has no compressed keys beside its window.
+  // Whole keys: [heads, 2N - 1]. The score of the query at i and the key at j gets column j - i + N - 1. Keys of
+  // `keys_beside` get no bias.
+  View position_bias;
+  // For a sequence of fewer rows than short_below, the scores are compressed instead of the keys. These are the panels
+  // of (Z W)^T and Z W, where Z W are the sequence's own rows times the weight of keys or values, and of E^T and E.
   View row_keys, row_values, e_transposed, e;
-  // Each thread has its own and uses them for one head at a time: `scores` for as many queries as it has rows, and
-  // `softmax` where keys are whole. On a device they are absent.
+  // Memory of each thread for one head at a time: the scores of as many queries as `scores` has rows and, if keys are
+  // whole, the state of the online softmax. On a device they are absent.
   View scores, softmax;
-  int64_t short_below = 0;   // 0: there are none
-  int64_t short_rows = 0;    // the longest of them, in this program
-  int64_t short_panels = 0;  // elements of one group's panels in row_keys or row_values
+  int64_t short_below = 0;   // If 0, scores are never compressed.
+  int64_t short_rows = 0;    // The most rows that a sequence below short_below can have in this program.
+  int64_t short_panels = 0;  // The elements of one group's panels in row_keys or row_values.
   KeyGroups groups;
-  int32_t value_side = 1;  // of the groups' projections: 0 where keys are values, too
+  int32_t value_side = 1;  // The index of the values' projection in a group: 0 if the values are the keys.
   int64_t heads = 0, d_head = 0;
-  float scale = 0;                         // on the scores
-  ElementType compute = ElementType::f32;  // of scores and context: f32 or bf16
+  float scale = 0;                         // Scores are multiplied by it.
+  ElementType compute = ElementType::f32;  // The type of scores and context: f32 or bf16.
   bool whole = false, causal = false, excludes_masked = false;
-  int64_t window = 0;  // whole: |i - j| at most this; 0: all
-  int64_t beside = 0;  // whole: the most compressed rows that a query sees beside those of the window
+  int64_t window = 0;  // Whole keys: the query at i sees the key at j if |i - j| is at most this. If 0, it sees all.
+  int64_t beside = 0;  // Whole keys: the most compressed rows that a query sees in addition to its window.
 
-  // Whole: the most keys that a query's scores may be of at once, if the longest sequence has `longest` rows.
+  // Returns, for whole keys, the most keys that a query can have scores for at once, if the longest sequence has
+  // `longest` rows.
   int64_t most_keys(int64_t longest) const { return std::max(longest, beside); }
 
   static constexpr OperandTable<12> operands() {

@@ -1,4 +1,4 @@
-// What compressed rows lack after a product with E.
+// Ops that complete the compressed rows that a product with the projection E gives.
 #pragma once
 
 #include "base/types.h"
@@ -6,7 +6,7 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// A norm below this counts as this much, as masked-linformer has it.
+// Norms below this are replaced by it before they divide, as in masked-linformer.
 inline constexpr double least_norm = 1e-8;
 
 namespace ops {
@@ -21,7 +21,7 @@ struct AddRowSums {
 };
 void list(const AddRowSums& op, TextContext& context);
 
-// out[j] *= 1 / sqrt(n), or the norm of e[j] over that of its first n elements
+// out[j] *= 1 / sqrt(n), or the norm of e[j] divided by the norm of the first n elements of e[j]
 struct ScaleByLength {
   View out, e;
   LengthScale scale = LengthScale::none;

@@ -1,25 +1,25 @@
-// What an op costs for one sequence, derived from its operands.
+// The context in which an op's cost for one sequence is computed from its operands.
 #pragma once
 
 #include "program/cost.h"
 
 namespace LINFORMER_NAMESPACE::ops {
 
-// A sequence and the stage that an op belongs to, and the cost that is counted.
+// A sequence, the stage that an op belongs to, and the cost that has been counted so far.
 class CostContext {
  public:
   CostContext(const Program& program, const Stage& stage, int64_t rows, int64_t source, int64_t positions);
 
   const Program& program() const { return program_; }
   const Stage& stage() const { return stage_; }
-  int64_t rows() const { return rows_; }      // of the sequence
-  int64_t source() const { return source_; }  // that its keys are made of
-  double m() const { return m_; }             // that the stage makes
+  int64_t rows() const { return rows_; }      // The rows of the sequence.
+  int64_t source() const { return source_; }  // The rows that the sequence's keys are computed from.
+  double m() const { return m_; }             // The rows that the stage computes for the sequence.
 
   void add_bytes(double elements, double element_size) { cost_.bytes += elements * element_size; }
   void add_weights(double elements, double element_size) { cost_.weight_bytes += elements * element_size; }
   void add_flop(double flop) { cost_.flop += flop; }
-  // A view's bytes: of a weight all, else those of `rows` rows.
+  // Adds the bytes of a view: all bytes if it is a weight, and otherwise the bytes of `rows` rows.
   void add(const View& view, double rows);
   void add(const View& view) { add(view, m_); }
 

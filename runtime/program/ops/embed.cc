@@ -5,7 +5,7 @@
 namespace LINFORMER_NAMESPACE::ops {
 namespace {
 
-// As many rows of the table are read as are written.
+// Counts one row of the table and one row of `out` for each row that the stage computes.
 void count_looked_up(const View& table, const View& out, CostContext& context) {
   context.add_bytes(product(context.m(), table.cols), element_bytes(table.type));
   context.add(out);

@@ -1,4 +1,4 @@
-// From tokens or the caller's vectors to the rows that the first layer reads.
+// Ops that compute the rows that the first layer reads from tokens or from the caller's vectors.
 #pragma once
 
 #include "program/ops/operand.h"
@@ -33,14 +33,14 @@ struct AddType {
 void count_cost(const AddType& op, CostContext& context);
 void list(const AddType& op, TextContext& context);
 
-// out[r] = the caller's vector of r; zero for the prefix
+// out[r] = the caller's vector of r, or zero if r is the prefix row
 struct ReadVectors {
   View out;
 
   static constexpr OperandTable<0> operands() { return {}; }
 };
 
-// out[r] = prefix where r is the prefix
+// out[r] = prefix if r is the prefix row
 struct PutPrefix {
   View out, prefix;
 

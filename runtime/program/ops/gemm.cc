@@ -10,7 +10,7 @@ void count_cost(const Gemm& op, CostContext& context) {
   if (context.stage().domain == Domain::source_columns) m = static_cast<double>(op.a.rows);
   if (op.multiplies_e()) {
     k = context.source();
-    // Of E, the columns that the sequence has rows for.
+    // Only as many columns of E are read as the sequence has rows.
     context.add_weights(product(m, k), element_bytes(op.a.type));
     context.add_bytes(product(k, op.out.cols), sizeof(float));
   } else {

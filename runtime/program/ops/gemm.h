@@ -7,18 +7,19 @@
 
 namespace LINFORMER_NAMESPACE::ops {
 
-// out = activation(a b + row_bias + bias) + residual. Either b is a weight, or a is E and b are a
-// sequence's rows.
+// out = activation(a b + row_bias + bias) + residual. Either b is a weight, or a is a projection E and b are the rows
+// of a sequence.
 struct Gemm {
   View out, a, b, bias, row_bias, residual;
   Activation activation = Activation::none;
   bool accumulate = false;           // out += a b
-  int64_t first_k = 0, first_n = 0;  // the part of the weight b that is multiplied begins here
+  int64_t first_k = 0, first_n = 0;  // The row and column where the part of the weight b begins that is multiplied.
 
+  // Returns whether a is E.
   bool multiplies_e() const {
     return b.place == Place::source || b.place == Place::sequence || b.place == Place::key_rows;
   }
-  // Whether b is a matrix of the model that was stored for products: neither rows nor a tied token embedding.
+  // Returns whether b is a weight that is stored in panels. It isn't if it is a tied token embedding.
   bool multiplies_weights() const { return b.place == Place::weight && b.layout == RightLayout::panel16; }
 
   static constexpr OperandTable<5> operands() {

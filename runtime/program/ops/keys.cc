@@ -7,7 +7,7 @@
 namespace LINFORMER_NAMESPACE::ops {
 namespace {
 
-// Elements of f32 that are read and written as panels.
+// Counts elements that are read in f32 and written to panels.
 void count_packed(const View& panels, double elements, CostContext& context) {
   context.add_bytes(elements, sizeof(float));
   context.add_bytes(elements, element_bytes(panels.type));

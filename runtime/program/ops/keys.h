@@ -1,4 +1,5 @@
-// Keys and values of a sequence on their way to what queries read.
+// Ops that turn a sequence's rows of Z W, its rows times the weight of keys or values, into the keys and values that
+// queries read.
 #pragma once
 
 #include "base/types.h"
@@ -8,7 +9,8 @@
 
 namespace LINFORMER_NAMESPACE::ops {
 
-// The item's group of keys (side 0) or values (1) from its columns of Z W: linear, convolution or pooling
+// out = the compressed keys (side 0) or values (side 1) of the item's group, from its columns of Z W, which is
+// `projected`. The group's projection is linear, a convolution or pooling.
 struct Compress {
   View out, projected;
   KeyGroups groups;
@@ -32,7 +34,7 @@ struct PutTokens {
 void count_cost(const PutTokens& op, CostContext& context);
 void list(const PutTokens& op, TextContext& context);
 
-// out = the item's group of compressed keys or values, as panels of K^T (`transposed`) or V
+// Packs the compressed keys or values of the item's group into panels of K^T (if `transposed`) or V.
 struct Pack {
   View out, rows;
   KeyGroups groups;
@@ -44,12 +46,12 @@ struct Pack {
 void count_cost(const Pack& op, CostContext& context);
 void list(const Pack& op, TextContext& context);
 
-// out = the item's group of a short sequence's rows of Z W, as panels of (Z W)^T (`transposed`) or Z W
+// Packs the item's group of the rows Z W of a short sequence into panels of (Z W)^T (if `transposed`) or Z W.
 struct PackRows {
   View out, rows;
   KeyGroups groups;
   int64_t d_head = 0;
-  int64_t panels = 0;  // elements of one group's
+  int64_t panels = 0;  // The elements of one group's panels.
   bool transposed = false;
 
   static constexpr OperandTable<1> operands() { return {{{offsetof(PackRows, rows), Use::rows}}}; }
@@ -57,7 +59,7 @@ struct PackRows {
 void count_cost(const PackRows& op, CostContext& context);
 void list(const PackRows& op, TextContext& context);
 
-// out = a block of rows of whole keys or values, as a part of the panels of K^T (`transposed`) or V of each group
+// Packs a block of rows of whole keys or values into its part of each group's panels of K^T (if `transposed`) or V.
 struct PackBlock {
   View out, rows;
   KeyGroups groups;

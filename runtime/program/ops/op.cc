@@ -17,7 +17,7 @@ constexpr int kinds = 0
 #undef LINFORMER_ROW
     ;
 
-// The operands of all kinds one after the other, and where each kind's begin.
+// The operands of all kinds of ops one after the other, and the index where the operands of each kind begin.
 struct Table {
   OperandInfo operands[96] = {};
   uint8_t first[kinds + 1] = {};

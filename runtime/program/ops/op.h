@@ -1,4 +1,4 @@
-// An op of a program: its kind, and its operands as the struct of that kind.
+// An op of a program: its kind, and a struct of that kind with its operands.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// Every op in one row: its struct, its kind, and its name in listings and errors.
+// One row for each op: its struct, its kind, and its name in listings and errors.
 #define LINFORMER_OPS(ROW)                           \
   ROW(Gather, gather, "gather")                      \
   ROW(AddPosition, add_position, "add_position")     \
@@ -70,6 +70,7 @@ struct KindOf;
 LINFORMER_OPS(LINFORMER_ROW)
 #undef LINFORMER_ROW
 
+// Holds the struct of any kind of op. It is trivially copyable.
 class Op {
  public:
   Op() : Op(ops::Copy()) {}
@@ -77,7 +78,7 @@ class Op {
   requires requires { KindOf<Struct>::value; }
   Op(const Struct& op) { assign(KindOf<Struct>::value, &op, sizeof op); }
 
-  // `op` is the struct of that kind.
+  // Replaces the op by one of that kind. `op` points to the struct of the kind, which has `size` bytes.
   void assign(OpKind kind, const void* op, size_t size) {
     kind_ = kind;
     std::memcpy(storage_, op, size);
@@ -88,7 +89,7 @@ class Op {
   bool is() const {
     return kind_ == KindOf<Struct>::value;
   }
-  // Only where is<Struct>().
+  // Returns the op as its struct. is<Struct>() must be true.
   template <class Struct>
   Struct& as() {
     return *std::launder(reinterpret_cast<Struct*>(storage_));
@@ -97,12 +98,12 @@ class Op {
   const Struct& as() const {
     return *std::launder(reinterpret_cast<const Struct*>(storage_));
   }
-  // Null where it is another.
+  // Returns the op as its struct, or null if it is of another kind.
   template <class Struct>
   const Struct* get() const {
     return is<Struct>() ? &as<Struct>() : nullptr;
   }
-  // Every struct begins with it.
+  // Returns the view that the op writes. Every struct begins with it.
   View& out() { return *std::launder(reinterpret_cast<View*>(storage_)); }
   const View& out() const { return *std::launder(reinterpret_cast<const View*>(storage_)); }
 
@@ -116,7 +117,7 @@ class Op {
   alignas(Any) std::byte storage_[sizeof(Any)];
 };
 
-// run(op as its struct)
+// Calls run() with the op as its struct and returns its result.
 template <class AnyOp, class Run>
 decltype(auto) with_struct(AnyOp& op, Run&& run) {
   switch (op.kind()) {
@@ -136,7 +137,7 @@ struct Operand {
   Use use;
 };
 
-// Operand i of an op, of operand_count(kind); the first is `out`.
+// Returns operand i of an op, for i in [0, operand_count(op.kind())). Operand 0 is `out`.
 Operand operand_of(Op& op, int i);
 int operand_count(OpKind kind);
 

@@ -1,4 +1,4 @@
-// What the operands of an op are for.
+// How an op uses its operands, and where they lie in its struct.
 #pragma once
 
 #include <array>
@@ -11,21 +11,21 @@
 namespace LINFORMER_NAMESPACE {
 
 enum class Use : uint8_t {
-  result,      // written, and read where the op adds to it
-  rows,        // read row by row: a buffer, or a weight of as many rows
-  vector,      // a weight of one row, in f32: a bias, a scale
-  matrix,      // a weight that rows are multiplied with
-  projection,  // E, whose columns meet a sequence's rows; other left sides of products are rows
-  table,       // a weight or a buffer of which single rows are looked up
+  result,      // The op writes it, and also reads it if it adds to it.
+  rows,        // The op reads it row by row. It is a buffer, or a weight with as many rows.
+  vector,      // A weight of one row in f32, such as a bias or a scale.
+  matrix,      // A weight that rows are multiplied by, or the rows that E is multiplied by.
+  projection,  // The projection E. As the left side of a product it may be rows instead.
+  table,       // A weight or a buffer in which the op looks up single rows.
 };
 
-// Where an operand lies in its op's struct, in bytes.
+// The offset of an operand in its op's struct, in bytes, and its use.
 struct OperandInfo {
   uint16_t offset;
   Use use;
 };
 
-// The operands of a struct but `out`, as its operands() names them.
+// The operands of a struct except `out`, as its operands() returns them.
 template <size_t count>
 using OperandTable = std::array<OperandInfo, count>;
 

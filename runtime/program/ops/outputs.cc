@@ -5,7 +5,7 @@
 namespace LINFORMER_NAMESPACE::ops {
 namespace {
 
-// The rows of a sequence: all of them, or of a table those of its tokens.
+// Counts the bytes of `count` rows of a buffer, or of one row of a table for each token of the sequence.
 void count_rows(const View& rows, double count, CostContext& context) {
   if (rows.place == Place::weight) {
     context.add_bytes(product(context.rows(), rows.cols), element_bytes(rows.type));
@@ -28,7 +28,7 @@ void count_cost(const Expand& op, CostContext& context) {
   context.add(op.out);
 }
 
-// Its rows are read before they are written.
+// The rows are counted twice, because they are read and written.
 void count_cost(const NormalizeLength& op, CostContext& context) {
   context.add(op.out);
   context.add(op.out);

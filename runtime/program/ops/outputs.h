@@ -1,4 +1,4 @@
-// What leaves a session: rows, pooled vectors, scores.
+// Ops that compute the outputs of a session: rows, pooled vectors, scores.
 #pragma once
 
 #include "linformer/types.h"
@@ -13,11 +13,12 @@ struct Select {
   static constexpr OperandTable<1> operands() { return {{{offsetof(Select, rows), Use::rows}}}; }
 };
 
-// out[s] = the rows of sequence s as one: of `first_rows` where only these were made; of a table, those of its tokens
+// out[s] = the rows of sequence s, pooled into one row. They are read from `rows`, or from `first_rows` if the encoder
+// has computed only the first row of each sequence. If `rows` is a table, the rows of the sequence's tokens are read.
 struct Pool {
   View out, rows, first_rows;
   Pooling pooling = Pooling::first_token;
-  bool is_asked = false;  // the caller says which pooling
+  bool is_asked = false;  // Whether the caller chooses the pooling instead.
 
   static constexpr OperandTable<2> operands() {
     return {{{offsetof(Pool, rows), Use::rows}, {offsetof(Pool, first_rows), Use::rows}}};
@@ -25,15 +26,16 @@ struct Pool {
 };
 void count_cost(const Pool& op, CostContext& context);
 
-// out[i] = (a, b, a b, a - b) of sequences 2i and 2i + 1
+// out[i] = (a, b, a b, a - b), where a and b are the rows of sequences 2i and 2i + 1
 struct Pair {
   View out, from;
 
   static constexpr OperandTable<1> operands() { return {{{offsetof(Pair, from), Use::rows}}}; }
 };
 
-// The caller's rows, of a table those of the tokens, with zeros where stripping left none. `second`: columns behind
-// those of `rows`.
+// out = the rows of a sequence, in the caller's memory. If pads or masked tokens were removed, the sequence has fewer
+// rows than `out`, whose last rows become zeros. If `rows` is a table, the rows of the sequence's tokens are read. If
+// `second` is present, its columns follow those of `rows`.
 struct Expand {
   View out, rows, second;
 
@@ -43,7 +45,7 @@ struct Expand {
 };
 void count_cost(const Expand& op, CostContext& context);
 
-// The caller's, from its logits: softmax, or `activation`
+// out = softmax(logits), or activation(logits), in the caller's memory
 struct Probabilities {
   View out, logits;
   bool softmax = false;

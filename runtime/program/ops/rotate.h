@@ -4,8 +4,8 @@
 
 namespace LINFORMER_NAMESPACE::ops {
 
-// Turns each head's columns of `out`, a block of queries or keys, by their rows' positions. Row p of `table`: the
-// cosines of p's angles, then the sines. Su et al. 2021.
+// Applies rotary positions (Su et al. 2021) to the columns of each head in `out`, a block of queries or keys. Row p of
+// `table` has the cosines of the angles of position p, then the sines.
 struct Rotate {
   View out, table;
 

@@ -1,4 +1,4 @@
-// Rows that are copied, added, converted or cleared.
+// Ops that copy, add, convert or clear rows.
 #pragma once
 
 #include "program/ops/operand.h"
@@ -9,7 +9,7 @@ enum class ZeroRows : uint8_t { all, pads, masked };
 
 namespace ops {
 
-// out[r] = 0, for the rows that `which` names
+// out[r] = 0 for each row r that `which` selects
 struct Zero {
   View out;
   ZeroRows which = ZeroRows::all;
@@ -25,7 +25,7 @@ struct Copy {
   static constexpr OperandTable<1> operands() { return {{{offsetof(Copy, from), Use::rows}}}; }
 };
 
-// out = from rounded to the type of `out`: 16 bits, or int8 with a scale for each row and slice
+// out = from, rounded to the type of `out`, which has 16 bits or is int8 with a scale for each row and slice of columns
 struct Convert {
   View out, from;
 

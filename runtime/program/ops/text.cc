@@ -37,12 +37,12 @@ const char* TextContext::source_name() const {
   return key_rows.source == KeySource::encoder_states ? "encoder states" : info(key_rows.own.buffer).name;
 }
 
-// Of a view with as many rows as the stage's item has.
+// Returns the number of rows that a listing shows for a view.
 int64_t TextContext::shown_rows(const View& view) const {
   // A slot may have room for more rows than this sequence has.
   const bool is_larger = view.place == Place::sequence && (stage_.domain == Domain::source_rows || stage_.beside.k > 0);
   if (view.rows != 0 && !is_larger) return view.rows;
-  // At least one row is shown, also where a sequence counts half of one.
+  // At least one row is shown, even if a sequence counts half a row.
   return std::max<int64_t>(1, static_cast<int64_t>(rows_of(stage_, rows_, source_, 1)));
 }
 

@@ -1,4 +1,4 @@
-// An op in words, for listings.
+// The context in which the text of an op in a listing is written.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// Words in a buffer of a fixed size; what doesn't fit is cut.
+// Text in a buffer of a fixed size. Text that doesn't fit is cut off.
 class FixedText {
  public:
   FixedText(char* room, size_t size) : room_(room), size_(size) { room_[0] = '\0'; }
@@ -21,7 +21,7 @@ class FixedText {
 
 namespace ops {
 
-// A sequence of `rows` rows, the stage that an op belongs to, and where its words are written.
+// A sequence of `rows` rows, the stage that an op belongs to, and the text that the op is written to.
 class TextContext {
  public:
   TextContext(const Program& program, const ModelDescription& description, const Stage& stage, int64_t rows,
@@ -29,19 +29,19 @@ class TextContext {
 
   FixedText& text() { return text_; }
   const Program& program() const { return program_; }
-  int64_t source() const { return source_; }  // rows that the sequence's keys are made of
+  int64_t source() const { return source_; }  // The rows that the sequence's keys are computed from.
 
-  // Of E, the rows that are multiplied.
+  // Returns how many rows of E are multiplied.
   int64_t rows_of_e(const View& e) const {
     return stage_.domain == Domain::compressed_rows ? stage_.compressed(source_) : e.rows;
   }
 
-  // "name[rows, columns] type"
+  // Writes a view as "name[rows, columns] type".
   void view(const View& view);
   const char* tensor_name(const View& view) const {
     return description_.tensors[static_cast<size_t>(view.tensor)].name.c_str();
   }
-  static const char* type_name(const View& view);  // "" of f32, else with a space before it
+  static const char* type_name(const View& view);  // Returns "" for f32, and otherwise a space and the type's name.
 
  private:
   int64_t shown_rows(const View& view) const;

@@ -15,9 +15,9 @@ void AnswerFlags::add_to(CLI::App* command) {
       ->required();
   input.field = input.usual_field = "context";
   input.pair_option = "--question-field";
-  input.add_texts_to(command, "Contexts, in which answers are looked for");
+  input.add_texts_to(command, "Contexts in which to find answers");
   input.add_records_to(command);
-  command->add_option("--question", question, "The question, which is asked of each context")
+  command->add_option("--question", question, "The question that each context is to answer")
       ->type_name("TEXT")
       ->group("Input");
   command
@@ -40,7 +40,8 @@ void AnswerFlags::add_to(CLI::App* command) {
       ->group("Answers");
   command
       ->add_flag("--no-answer", no_answer,
-                 "An answer may be that there is none; it has no text. For models that learned it (SQuAD 2)")
+                 "Allow the answer that a context has no answer; this answer has no text. For models that were trained "
+                 "for it (SQuAD 2)")
       ->group("Answers");
   output.add_to(command, {OutputFormat::jsonl, OutputFormat::csv, OutputFormat::tsv, OutputFormat::table}, "Answers");
   command->add_flag("--json", output.json, "The same as --output-format jsonl")->group("Answers");
@@ -48,12 +49,12 @@ void AnswerFlags::add_to(CLI::App* command) {
   input.add_keep_to(command);
   command
       ->add_option("--eval", eval,
-                   "Field with the true answers: print how well the best answers agree; a text, a list of texts, or an "
-                   "object with one of them as its member text. The answers are not printed")
+                   "Field with the true answers: print how well the best answers agree; the field is a text, a list of "
+                   "texts, or an object whose member text is one of these. The answers are not printed")
       ->type_name("FIELD")
       ->group("Answers");
   longer.on_long = "window";
-  longer.add_windows_to(command, "the best of all", "128");
+  longer.add_windows_to(command, "the best of all windows", "128");
   tokens.add_literal_to(command);
   run.add_to(command);
   run.add_profile_to(command, true);
@@ -65,7 +66,7 @@ void AnswerFlags::check() {
   if (input.empty()) throw UsageError("no context: give texts, --input FILE, or - for standard input");
   if (!question.empty() && !question_field.empty()) {
     throw UsageError(
-        "--question and --question-field exclude each other: records have one question each, or all the "
+        "--question and --question-field exclude each other: either each record has its own question, or all have the "
         "same");
   }
   if (question.empty()) {

@@ -21,10 +21,10 @@ struct AnswerFlags {
   bool no_answer = false;
 
   void add_to(CLI::App* command);
-  // Throws UsageError where options don't go together, and says what was probably meant otherwise. Without a question
-  // of the command line, each record's second text is its question.
+  // Throws UsageError if options don't go together, and prints a note about arguments that were probably meant
+  // otherwise. If the command line has no question, it makes the question field the second text of each record.
   void check();
-  // Returns the format of the answers, which are shown where nothing says where they go.
+  // Returns the format of the answers. If no option chooses it, answers are a table on a terminal and lines otherwise.
   OutputFormat format() const;
 };
 

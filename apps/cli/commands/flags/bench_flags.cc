@@ -17,9 +17,9 @@
 namespace linformer::cli {
 namespace {
 
-constexpr uint64_t most_bytes_of_call = uint64_t{1} << 40;  // ids of a call: beyond any machine
+constexpr uint64_t most_bytes_of_call = uint64_t{1} << 40;  // The limit of the token ids of a call, in bytes.
 
-// A model is saved in a file that isn't there yet, or in the place of another model.
+// Throws if `path` is not a file, or is a file that exists and is not a model. Only a model may be overwritten.
 void check_saved(const std::string& path) {
   std::error_code error;
   if (files::output_target(path).kind != files::OutputTarget::Kind::file) {
@@ -29,7 +29,7 @@ void check_saved(const std::string& path) {
   std::array<char, model_magic.size()> start{};
   std::ifstream(path, std::ios::binary).read(start.data(), start.size());
   if (std::string_view(start.data(), start.size()) == model_magic) return;
-  throw DataError("--save " + path + " exists and is no model file: give another name");
+  throw DataError("--save " + path + " exists and is not a model file: give another name");
 }
 
 }  // namespace
@@ -40,17 +40,16 @@ void BenchFlags::add_to(CLI::App* command) {
       command->add_option("--random", random, "Instead of files: random weights of size tiny, small, base or large")
           ->type_name("SIZE")
           ->check(CLI::IsMember(bench::size_names()));
-  command->add_option("--k", ks, "Compressed rows of a random model, several by commas; 0: full attention")
+  command->add_option("--k", ks, "Compressed keys of a random model, several separated by commas; 0: full attention")
       ->type_name("K,..")
       ->delimiter(',')
       ->check(CLI::Range(0, 1 << 16))
       ->capture_default_str()
       ->needs(random_option);
   command
-      ->add_option(
-          "--window", window,
-          "Rows on each side that a row of a random model sees as they are, beside compressed ones; 0: none, or "
-          "all in full attention")
+      ->add_option("--window", window,
+                   "Rows on each side that a row of a random model attends to, in addition to the compressed keys; 0: "
+                   "none, or all rows with full attention")
       ->type_name("W")
       ->check(CLI::Range(0, 1 << 16))
       ->capture_default_str()
@@ -58,38 +57,36 @@ void BenchFlags::add_to(CLI::App* command) {
   command
       ->add_option("--dtype", dtypes,
                    "Types of the weights of random models: f32, bf16, f16, int8; default: f32,bf16,int8, with --paper "
-                   "f32,int8; on a "
-                   "GPU f16 in the place of int8")
+                   "f32,int8; on a GPU f16 instead of int8")
       ->type_name("TYPE,..")
       ->delimiter(',')
       ->check(CLI::IsMember({"f32", "bf16", "f16", "int8"}));
-  command->add_option("--save", save, "Write the random model to this file and leave it")->type_name("FILE");
+  command->add_option("--save", save, "Write the random model to this file and keep the file")->type_name("FILE");
   command
       ->add_option("--n", tokens,
-                   "Tokens of each text, several lengths by commas, each measured; default: what a file takes, or 512")
+                   "Tokens of each text, several lengths separated by commas; default: the model file's limit, or 512")
       ->type_name("N,..")
       ->delimiter(',')
       ->check(CLI::Range(int64_t{1}, int64_t{max_dimension}));
-  command->add_option("--batch", batches, "Texts in a call, several by commas")
+  command->add_option("--batch", batches, "Texts in a call, several numbers separated by commas")
       ->type_name("N,..")
       ->delimiter(',')
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 16))
       ->capture_default_str();
   command
-      ->add_option(
-          "--seconds", seconds,
-          "Time to measure each case for, and the machine's limits; 5 calls at least where they take no longer "
-          "than 5 S")
+      ->add_option("--seconds", seconds,
+                   "Time to measure each case and the machine's limits; at least 5 calls are measured if they take no "
+                   "longer than 5 times S")
       ->type_name("S")
       ->check(CLI::Range(0.0, 3600.0))
       ->capture_default_str();
-  command->add_flag("--profile", profile, "Each op's time too, of further calls");
+  command->add_flag("--profile", profile, "Print the time of each op too, measured in further calls");
   command->add_flag("--json", json, "One JSON object instead of a table");
   command->add_option("--threads", threads, "Threads; default: as many as affinity and CPU quota allow")
       ->type_name("N")
       ->check(CLI::Range(1, int{CpuOptions::max_threads}))
       ->group("Running");
-  command->add_option("--backend", backends, "native, onednn or openblas, several by commas")
+  command->add_option("--backend", backends, "native, onednn or openblas, several separated by commas")
       ->type_name("NAME,..")
       ->delimiter(',')
       ->check(CLI::IsMember({"native", "onednn", "openblas"}))
@@ -98,18 +95,22 @@ void BenchFlags::add_to(CLI::App* command) {
   add_device_option(command, &device);
   add_isa_option(command, &isa);
   precision.add_to(command);
-  CLI::Option* const paper_option =
-      command->add_flag("--paper", paper, "The Linformer paper's efficiency tables and figure, beside its numbers")
-          ->group("Paper");
+  CLI::Option* const paper_option = command
+                                        ->add_flag("--paper", paper,
+                                                   "Measure the Linformer paper's efficiency tables and figure; its "
+                                                   "own numbers are shown beside the measured ones")
+                                        ->group("Paper");
   for (const char* name : {"--n", "--batch", "--seconds", "--profile"})
     paper_option->excludes(command->get_option(name));
-  command->add_option("--minutes", minutes, "What would take longer is left out and said")
+  command
+      ->add_option("--minutes", minutes,
+                   "Limit of the time of all cells; a cell that would take longer is left out, and the output names it")
       ->type_name("M")
       ->needs(paper_option)
       ->check(CLI::Range(0.0, 10000.0))
       ->capture_default_str()
       ->group("Paper");
-  command->add_option("--longest", longest, "Longest text")
+  command->add_option("--longest", longest, "Longest text in tokens")
       ->type_name("N")
       ->needs(paper_option)
       ->check(CLI::Range(int64_t{512}, int64_t{bench::paper_lengths.back()}))
@@ -118,14 +119,14 @@ void BenchFlags::add_to(CLI::App* command) {
   command
       ->add_option(
           "--call-tokens", call_tokens,
-          "Least number of tokens of a call, which gets as many texts as needed; default: 4096, on a GPU 65536")
+          "Least number of tokens in a call, which gets as many texts as that needs; default: 4096, on a GPU 65536")
       ->type_name("N")
       ->needs(paper_option)
       ->check(CLI::Range(int64_t{1}, int64_t{1} << 24))
       ->group("Paper");
-  command->add_option("--csv", csv, "All cells as a table")->type_name("FILE")->group("Paper");
-  command->add_option("--svg", svg, "The figure")->type_name("FILE")->group("Paper");
-  // A process that measures one case is this program again.
+  command->add_option("--csv", csv, "Write all cells as CSV")->type_name("FILE")->group("Paper");
+  command->add_option("--svg", svg, "Write the figure as SVG")->type_name("FILE")->group("Paper");
+  // This hidden option makes this program measure one case. `linformer bench` starts itself with it.
   command->add_option("--case", measured_case, "")->group("");
 }
 
@@ -137,7 +138,8 @@ void BenchFlags::check() const {
   if (kinds != 1) throw UsageError("give either model files, --random SIZE or --paper; see 'linformer bench --help'");
   if (!paper && !(csv.empty() && svg.empty())) throw UsageError("--csv and --svg go with --paper");
   if (random.empty() && !paper && !dtypes.empty()) {
-    throw UsageError("--dtype goes with --random and --paper; a file has its own, and --compute f32 widens it");
+    throw UsageError(
+        "--dtype goes with --random and --paper; a model file has its own types, and --compute f32 converts them");
   }
   if (!save.empty() && (random.empty() || ks.size() * dtypes.size() != 1)) {
     throw UsageError("--save goes with --random SIZE, one --dtype and one --k");

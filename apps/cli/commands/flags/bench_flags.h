@@ -24,7 +24,8 @@ struct BenchFlags {
   bool json = false, profile = false, paper = false;
 
   void add_to(CLI::App* command);
-  // Throws where options don't go together, or ask for what this build or a call can't do.
+  // Throws UsageError if options don't go together or a call would be too large, and DataError if this build can't do
+  // what they require.
   void check() const;
 };
 

@@ -21,21 +21,22 @@ void ClassifyFlags::add_to(CLI::App* command) {
       ->type_name("FILE")
       ->group("Input");
   command
-      ->add_option("--head", head, "Classification head by name or index, or several with commas; default: the first")
+      ->add_option("--head", head,
+                   "Classification head by name or index, or several separated by commas; default: the first")
       ->type_name("NAME")
       ->group("Answers");
-  command->add_flag("--all-heads", all_heads, "Every head, in one run of the model")->group("Answers");
+  command->add_flag("--all-heads", all_heads, "Run all heads, in one run of the model")->group("Answers");
   command
-      ->add_option("--top-k", top_k,
-                   "Labels shown for a text, best first; default: 1, with --json 5; all of a head that gives several")
+      ->add_option(
+          "--top-k", top_k,
+          "Labels shown for a text, best first; default: 1, with --json 5, and all labels of a head that gives several")
       ->type_name("K")
       ->check(CLI::Range(int64_t{1}, int64_t{max_classes}))
       ->group("Answers");
   command
-      ->add_option(
-          "--threshold", threshold,
-          "Labels below this probability are not shown, nor predicted with --eval; default: 0, for a head that "
-          "gives several 0.5")
+      ->add_option("--threshold", threshold,
+                   "Labels below this probability are not shown, nor predicted with --eval; default: 0, or 0.5 for a "
+                   "head that gives several labels")
       ->type_name("P")
       ->check(CLI::Range(0.0, 1.0))
       ->group("Answers");
@@ -43,34 +44,35 @@ void ClassifyFlags::add_to(CLI::App* command) {
   command->add_flag("--json", output.json, "The same as --output-format jsonl")->group("Answers");
   command->add_flag("--table", output.table, "The same as --output-format table, as on a terminal")->group("Answers");
   input.add_keep_to(command);
-  command->add_flag("--fail-fast", fail_fast, "Stop at the first bad record; -o then leaves no file")->group("Answers");
+  command->add_flag("--fail-fast", fail_fast, "Stop at the first bad record; -o then writes no file")->group("Answers");
   command->add_option("--eval", eval, "Field with the true label, labels or numbers: print how well the answers agree")
       ->type_name("FIELD")
       ->group("Answers");
   command
       ->add_option("--label-separator", label_separator,
-                   "With --eval: what stands between several labels or numbers in a string; default: a comma")
+                   "With --eval: the separator of several labels or numbers in a string; default: a comma")
       ->type_name("TEXT")
       ->group("Answers");
-  command->add_flag("--records", records, "With --eval: the answers too")->group("Answers");
-  command->add_option("--logits", logits, "Save the outputs as they are: float32 [records, outputs] (.npy)")
+  command->add_flag("--records", records, "With --eval: write the answers too")->group("Answers");
+  command
+      ->add_option("--logits", logits,
+                   "Save the head's outputs before softmax or sigmoid: float32 [records, outputs] (.npy)")
       ->type_name("FILE")
       ->group("Answers");
   command
-      ->add_option(
-          "--zero-shot", zero_shot,
-          "Labels of your own, with commas between; given more than once, each is one label. For models trained "
-          "for natural language inference")
+      ->add_option("--zero-shot", zero_shot,
+                   "Labels of your own, separated by commas; if the option is given more than once, each value is one "
+                   "label. For models trained for natural language inference")
       ->type_name("LABELS")
       ->allow_extra_args(false)
       ->group("Zero-shot");
-  command->add_option("--hypothesis", hypothesis, "The sentence that a label makes, with {} in its place")
+  command->add_option("--hypothesis", hypothesis, "The sentence for a label, with {} in the place of the label")
       ->type_name("TEXT")
       ->capture_default_str()
       ->group("Zero-shot");
-  command->add_flag("--multi-label", multi_label, "Any number of the labels may fit a text: each by itself")
+  command->add_flag("--multi-label", multi_label, "Any number of labels may fit a text: each label is scored by itself")
       ->group("Zero-shot");
-  longer.add_to(command, "mean of all");
+  longer.add_to(command, "mean of all windows");
   tokens.add_to(command);
   run.add_to(command);
   run.add_profile_to(command, true);
@@ -110,7 +112,7 @@ void ClassifyFlags::check_zero_shot() const {
     throw UsageError("--truncation " + longer.truncation + ": with --zero-shot the text is cut, and never a label");
   }
   if (multi_label && !eval.empty()) {
-    throw UsageError("--eval and --multi-label exclude each other: it compares one label of a text");
+    throw UsageError("--eval and --multi-label exclude each other: --eval compares one label of each text");
   }
 }
 
@@ -126,10 +128,10 @@ void ClassifyFlags::check() const {
   if (columns) input.check_kept_columns();
   if (!input.keep.empty() && !vectors.empty()) throw UsageError("--keep goes with texts, and --vectors has no fields");
   if (!eval.empty() && !records && !(output.output.empty() && input.keep.empty())) {
-    throw UsageError("with --eval, -o and --keep are for the answers: add --records");
+    throw UsageError("with --eval, -o and --keep apply only to the answers: add --records");
   }
   if (!eval.empty() && records && columns && (output.output.empty() || files::is_standard_output(output.output))) {
-    throw UsageError("--eval prints what no table has; give -o FILE for the answers");
+    throw UsageError("--eval prints a summary, which can't be a part of the table; give -o FILE for the answers");
   }
   if (records && eval.empty()) throw UsageError("--records goes with --eval");
   if (label_separator && eval.empty()) throw UsageError("--label-separator goes with --eval");

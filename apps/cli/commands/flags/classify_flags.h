@@ -29,11 +29,13 @@ struct ClassifyFlags {
   bool multi_label = false;
 
   void add_to(CLI::App* command);
-  // Throws UsageError where options don't go together, and says what was probably meant otherwise.
+  // Throws UsageError if options don't go together, and prints a note about arguments that were probably meant
+  // otherwise.
   void check() const;
-  // Returns the labels of --zero-shot: one each where it was given several times, else those between its commas.
+  // Returns the labels of --zero-shot. If the option was given several times, each value is a label; otherwise its
+  // value is split at commas.
   std::vector<std::string> zero_shot_labels() const;
-  // Returns the format of the answers, which are shown where nothing says where they go.
+  // Returns the format of the answers. If no option chooses it, answers are a table on a terminal and lines otherwise.
   OutputFormat format() const;
 
  private:

@@ -11,7 +11,7 @@ namespace linformer::cli {
 
 void CompareFlags::add_to(CLI::App* command) {
   command->add_option("FIRST", first, "Model file (.lnfr)")->type_name("")->required();
-  command->add_option("SECOND", second, "Another, such as the same model in int8")->type_name("");
+  command->add_option("SECOND", second, "Another model file, such as the same model in int8")->type_name("");
   input.add_texts_to(command, "Texts to compare on");
   input.add_to(command);
   command
@@ -23,10 +23,10 @@ void CompareFlags::add_to(CLI::App* command) {
   command->add_option("--head", head, "Classification head by name or index; default: the first that scores a text")
       ->type_name("NAME")
       ->group("Comparison");
-  command->add_option("--eval", eval, "Field with the true label: how the accuracy changes")
+  command->add_option("--eval", eval, "Field with the true label: print how the accuracy changes")
       ->type_name("FIELD")
       ->group("Comparison");
-  command->add_flag("--json", json, "One JSON object")->group("Comparison");
+  command->add_flag("--json", json, "Print one JSON object")->group("Comparison");
   tokens.add_to(command);
   run.add_to(command);
 }

@@ -17,9 +17,11 @@ struct CompareFlags {
   bool json = false;
 
   void add_to(CLI::App* command);
-  // With --reference there is no second model, so what follows the first one are texts. Without texts a pipe is read.
+  // With --reference there is no second model, so the arguments after the first model are texts. If there are no texts,
+  // a pipe is read.
   void take_arguments();
-  // Throws UsageError where options don't go together.
+  // Throws UsageError if options don't go together, and prints a note about arguments that were probably meant
+  // otherwise.
   void check() const;
 };
 

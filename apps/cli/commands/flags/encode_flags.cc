@@ -32,7 +32,7 @@ void EncodeFlags::add_to(CLI::App* command) {
   command->add_option("-o,--output", output, "The array (.npy, float32); - is standard output")
       ->type_name("FILE")
       ->required();
-  command->add_option("--on-long", on_long, "A text with too many tokens: truncate or error")
+  command->add_option("--on-long", on_long, "If a text has too many tokens: truncate or error")
       ->type_name("HOW")
       ->check(CLI::IsMember({"truncate", "error"}))
       ->capture_default_str()

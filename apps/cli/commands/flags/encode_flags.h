@@ -16,7 +16,8 @@ struct EncodeFlags {
   RunFlags run;
 
   void add_to(CLI::App* command);
-  // Throws UsageError where options don't go together.
+  // Throws UsageError if options don't go together, and prints a note about arguments that were probably meant
+  // otherwise.
   void check() const;
 };
 

@@ -17,8 +17,9 @@ std::string delimiter_error(const std::string& value) {
 
 void InputFlags::add_texts_to(CLI::App* command, const std::string& description) {
   dash = true;
-  // CLI11 would take a text in square brackets, such as "[MASK] and [MASK]", for a list if any number of arguments were
-  // expected. A least number that is never reached has the same effect otherwise, since take_all() leaves it unchecked.
+  // If any number of arguments were expected, CLI11 would take a text in square brackets, such as "[MASK] and [MASK]",
+  // for a list. A required number that is never reached avoids this. It has no other effect, because take_all() turns
+  // off the check of the number.
   constexpr int any_number = CLI::detail::expected_max_vector_size;
   command->add_option("TEXT", texts, description + "; - reads standard input")
       ->type_name("")
@@ -29,19 +30,20 @@ void InputFlags::add_texts_to(CLI::App* command, const std::string& description)
 
 void InputFlags::add_files_to(CLI::App* command) {
   command
-      ->add_option("-i,--input", inputs,
-                   "Files of texts, any number of them; - is standard input. What has no option stands before -i")
+      ->add_option(
+          "-i,--input", inputs,
+          "Files of texts, any number of them; - is standard input. Arguments without an option must stand before -i")
       ->type_name("FILE...")
       ->group("Input");
   command
       ->add_flag("--whole-files", whole_files,
-                 "Each file is one text, without the line end at its end; its id is the file's name")
+                 "Each file is one text, without the line end at the end of the file; its id is the file's name")
       ->group("Input");
   command
-      ->add_option("--format", format,
-                   "text (a text a line), jsonl (or one JSON array), csv, tsv or fasttext; "
-                   "default: by the file's ending, also before .gz, or text, or fasttext where the first line begins "
-                   "with __label__")
+      ->add_option(
+          "--format", format,
+          "text (lines), jsonl (or one JSON array), csv, tsv or fasttext; default: the format that the file's ending "
+          "names, where .gz is ignored; otherwise text, or fasttext if the first line begins with __label__")
       ->type_name("FORMAT")
       ->check(CLI::IsMember({"auto", "text", "jsonl", "csv", "tsv", "fasttext"}))
       ->group("Input");
@@ -53,11 +55,11 @@ void InputFlags::add_files_to(CLI::App* command) {
       ->group("Input");
   command
       ->add_option("--delimiter", delimiter,
-                   "CSV and TSV: the character between fields, \\t for a tab; where no format is said, it means csv")
+                   "CSV and TSV: the character between fields, \\t for a tab; if no format is named, it means csv")
       ->type_name("C")
       ->check([](const std::string& value) { return delimiter_error(value); })
       ->group("Input");
-  command->add_option("--max-line-bytes", max_line_bytes, "Longer records are errors")
+  command->add_option("--max-line-bytes", max_line_bytes, "Greatest size of a record; a longer record is an error")
       ->type_name("N")
       ->check(CLI::Range(uint64_t{1}, uint64_t{max_text_bytes}))
       ->capture_default_str()
@@ -66,10 +68,9 @@ void InputFlags::add_files_to(CLI::App* command) {
 
 void InputFlags::add_keep_to(CLI::App* command) {
   command
-      ->add_option(
-          "--keep", keep,
-          "The input's own fields to put before the answer: names with commas between, or all; where one has a name "
-          "of ours, ours becomes linformer_NAME")
+      ->add_option("--keep", keep,
+                   "Fields of the input to repeat before the answer: names separated by commas, or all; if one has the "
+                   "name of a field of the answer, the latter becomes linformer_NAME")
       ->type_name("FIELDS")
       ->delimiter(',')
       ->allow_extra_args(false)

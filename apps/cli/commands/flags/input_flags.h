@@ -11,15 +11,15 @@ class App;
 namespace linformer::cli {
 
 struct InputFlags : InputOptions {
-  // The texts on the command line, which follow the model; "-" among them is standard input.
+  // Adds the texts on the command line, which follow the model. A text "-" means standard input.
   void add_texts_to(CLI::App* command, const std::string& description);
-  // The options of the files and of the records in them, for commands that read neither pairs nor ids.
+  // Adds the options of the files and of the records in them, for commands that read neither pairs nor ids.
   void add_files_to(CLI::App* command);
-  // These, --limit and --id, for commands whose records are texts without a second one.
+  // Adds the options of add_files_to(), --limit and --id, for commands whose records have no second text.
   void add_records_to(CLI::App* command);
-  // The option --keep, for commands whose answers are records.
+  // Adds the option --keep, for commands that write an answer for each record.
   void add_keep_to(CLI::App* command);
-  // The same and those of pairs.
+  // Adds the options of add_records_to() and those of pairs of texts.
   void add_to(CLI::App* command);
 };
 

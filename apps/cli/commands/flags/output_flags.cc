@@ -15,7 +15,7 @@ namespace {
 struct FormatName {
   OutputFormat format;
   const char* name;
-  const char* ending;  // null: no ending chooses the format
+  const char* ending;  // Null if no ending chooses the format.
   files::FileFormat file;
 };
 constexpr FormatName format_names[] = {{OutputFormat::lines, "lines", nullptr, files::FileFormat::tsv},
@@ -40,8 +40,9 @@ void OutputFlags::add_to(CLI::App* command, std::vector<OutputFormat> formats, c
     if (name.ending != nullptr) endings += (endings.empty() ? "" : ", ") + std::string(name.ending);
   }
   command
-      ->add_option("-o,--output", output,
-                   "File for the answers, complete or not there at all; its ending chooses the format: " + endings)
+      ->add_option(
+          "-o,--output", output,
+          "File for the answers, which appears only when it is complete; its ending chooses the format: " + endings)
       ->type_name("FILE")
       ->group(group);
   const bool columns = std::find(formats_.begin(), formats_.end(), OutputFormat::csv) != formats_.end();
@@ -92,12 +93,13 @@ OutputFormat OutputFlags::chosen(OutputFormat otherwise, bool keeps) const {
 
 void add_verbosity_flags(CLI::App* command) {
   CLI::Option* const quiet = command->add_flag_callback(
-      "--quiet", [] { set_verbosity(Verbosity::quiet); }, "Neither notes nor progress on standard error, only errors");
+      "--quiet", [] { set_verbosity(Verbosity::quiet); },
+      "Print neither notes nor progress on standard error, only errors");
   quiet->group("Running");
   command
       ->add_flag_callback(
           "--verbose", [] { set_verbosity(Verbosity::verbose); },
-          "Each bad record on standard error, however many there are, and how long the records took")
+          "Print each bad record on standard error, however many there are, and how long the records took")
       ->excludes(quiet)
       ->group("Running");
 }

@@ -19,14 +19,15 @@ struct OutputFlags {
   std::string output, format;
   bool json = false, table = false;
 
-  // `formats`: those that the command can write beside `lines`, of which --json and --table are shorter names.
+  // Adds -o and --output-format. `formats` are the formats that the command can write in addition to `lines`.
   void add_to(CLI::App* command, std::vector<OutputFormat> formats, const std::string& group);
-  // Returns the format of the answers: that of --output-format, --json or --table, else that of the ending of -o, else
-  // tsv if fields are kept (`keeps`), else `otherwise`. Throws UsageError if the options contradict each other.
+  // Returns the format of the answers. It is the format of --output-format, --json or --table; otherwise the format of
+  // the ending of -o; otherwise tsv if `keeps` (fields are kept), and `otherwise` if not. Throws UsageError if the
+  // options contradict each other.
   OutputFormat chosen(OutputFormat otherwise, bool keeps) const;
-  // As chosen(). Without a format given, it is a table on a terminal, and lines in a file or pipe.
+  // Returns chosen(), where the default is a table on a terminal and lines in a file or pipe.
   OutputFormat chosen_for_records(bool keeps) const;
-  // Returns the file of -o for check_outputs(). With --output-format its name may have any ending.
+  // Returns the output of -o for check_outputs(). With --output-format the file name may have any ending.
   NamedOutput named(OutputFormat format, const std::string& otherwise = {}) const;
 
  private:

@@ -8,11 +8,13 @@
 namespace linformer::cli {
 
 void RankingFlags::add_to(CLI::App* command, const std::string& documents) {
-  command->add_option("--query", query, "What the documents are compared with")->type_name("TEXT")->group("Queries");
-  command->add_option("--queries", queries, "File of queries, in a format that its ending says; - is standard input")
+  command->add_option("--query", query, "The query that the documents are compared with")
+      ->type_name("TEXT")
+      ->group("Queries");
+  command->add_option("--queries", queries, "File of queries, in the format that its ending names; - is standard input")
       ->type_name("FILE")
       ->group("Queries");
-  command->add_option("--query-field", query_field, "Name of the field with the query, where the file has fields")
+  command->add_option("--query-field", query_field, "Name of the field with the query, if the file has fields")
       ->type_name("NAME")
       ->capture_default_str()
       ->group("Queries");
@@ -49,7 +51,7 @@ std::vector<std::string> RankingFlags::read_queries() const {
     read.push_back(std::move(record.text));
   };
   loop.run(options, options.fields(""));
-  if (read.empty()) throw DataError("--queries " + queries + ": there are no queries in it");
+  if (read.empty()) throw DataError("--queries " + queries + ": the file has no queries");
   return read;
 }
 

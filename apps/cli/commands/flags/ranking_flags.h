@@ -21,12 +21,12 @@ struct RankingFlags {
   InputFlags input;
   OutputFlags output;
 
-  // `documents`: what the texts of the command line are.
+  // `documents` is the help text for the texts of the command line.
   void add_to(CLI::App* command, const std::string& documents);
-  // Throws UsageError where no query is given, or options don't go together. `read`: other files that the command
-  // reads.
+  // Throws UsageError if no query is given or options don't go together. `read` are other files that the command reads.
   void check(std::vector<std::string> read) const;
-  // That of --query, or all of --queries. Throws DataError where one of them can't be read, or there is none.
+  // Returns the query of --query, or all queries of --queries. Throws DataError if a query can't be read or the file
+  // has none.
   std::vector<std::string> read_queries() const;
   RankingWriter writer(OutputStream* stream) const;
 

@@ -14,7 +14,7 @@ namespace linformer::cli {
 namespace {
 
 constexpr int max_threads = CpuOptions::max_threads;
-constexpr int64_t max_batch = 1 << 16;  // texts in one call; more only costs memory
+constexpr int64_t max_batch = 1 << 16;  // More texts in one call would only cost memory.
 
 }  // namespace
 
@@ -22,9 +22,8 @@ void PrecisionFlags::add_to(CLI::App* command) {
   command
       ->add_option(
           "--compute", compute,
-          "automatic: the file's precision where this kind of processor is faster in it than in f32, else f32; "
-          "f32: all weights are widened to f32; bf16: bf16 weights are multiplied in bf16, also where f32 is "
-          "faster")
+          "automatic: the file's precision if this kind of processor is faster in it than in f32, otherwise f32; f32: "
+          "all weights are converted to f32; bf16: bf16 weights are multiplied in bf16, even if f32 is faster")
       ->type_name("TYPE")
       ->check(CLI::IsMember({"automatic", "f32", "bf16"}))
       ->capture_default_str()
@@ -32,7 +31,7 @@ void PrecisionFlags::add_to(CLI::App* command) {
   command
       ->add_option("--attention-compute", attention_compute,
                    "Type in which attention's scores and context are computed; automatic: bf16 for files in bf16 and "
-                   "int8 where bf16 weights are multiplied in bf16, else f32")
+                   "int8 if bf16 weights are multiplied in bf16, otherwise f32")
       ->type_name("TYPE")
       ->check(CLI::IsMember({"automatic", "f32", "bf16"}))
       ->capture_default_str()
@@ -60,7 +59,7 @@ void RunFlags::add_to(CLI::App* command) {
       ->type_name("N")
       ->check(CLI::Range(1, max_threads))
       ->group("Running");
-  command->add_option("--batch", batch, "Texts in one call of the model at most")
+  command->add_option("--batch", batch, "Greatest number of texts in one call of the model")
       ->type_name("N")
       ->check(CLI::Range(int64_t{1}, max_batch))
       ->capture_default_str()
@@ -73,7 +72,7 @@ void RunFlags::add_to(CLI::App* command) {
   add_isa_option(command, &isa);
   add_device_option(command, &device);
   precision.add_to(command);
-  command->add_option("--max-tokens", max_tokens, "Longest text in tokens; default: what the model takes")
+  command->add_option("--max-tokens", max_tokens, "Longest text in tokens; default: the model's limit")
       ->type_name("N")
       ->check(CLI::Range(int64_t{1}, int64_t{max_dimension}))
       ->group("Running");
@@ -92,9 +91,10 @@ void RunFlags::add_to(CLI::App* command) {
 
 void RunFlags::add_profile_to(CLI::App* command, bool json) {
   command
-      ->add_flag("--profile", profile,
-                 json ? "At the end, each op's time on standard error; with --json as one JSON object in a line"
-                      : "At the end, each op's time on standard error")
+      ->add_flag(
+          "--profile", profile,
+          json ? "At the end, print the time of each op on standard error; with --json as one JSON object in a line"
+               : "At the end, print the time of each op on standard error")
       ->group("Running");
 }
 
@@ -123,7 +123,7 @@ SessionOptions RunFlags::session_options(const Model& model, int64_t longest) co
   if (!made.ok()) refuse(made.status());
   if (longest == 0 || longest >= made->memory.max_tokens) return *made;
   options.max_tokens = longest;
-  options.pad_to = 0;  // the longest text has its pads already
+  options.pad_to = 0;  // `longest` includes the pads.
   return take(linformer::session_options(model, options));
 }
 
@@ -150,9 +150,9 @@ void add_isa_option(CLI::App* command, std::string* isa) {
 
 void add_access_flag(CLI::App* command) {
   command
-      ->add_flag(
-          "--no-mmap", read_whole_models,
-          "Read the whole model into memory instead of mapping it, for files that others may change during the run")
+      ->add_flag("--no-mmap", read_whole_models,
+                 "Read the whole model into memory instead of mapping it, for files that other programs may change "
+                 "during the run")
       ->group("Running");
 }
 

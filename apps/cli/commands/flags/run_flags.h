@@ -20,31 +20,31 @@ struct PrecisionFlags {
   std::string compute = "automatic", attention_compute = "automatic";
 
   void add_to(CLI::App* command);
-  // Sets the precision of `options`, whose backend and device must be set already. Throws UsageError where that backend
-  // or device can't compute in the chosen type.
+  // Sets the precision of `options`, whose backend and device must be set already. Throws UsageError if that backend or
+  // device can't compute in the chosen type.
   void apply_to(SessionOptions* options) const;
 };
 
-// The values of these options.
+// The options that choose threads, batches, the backend and the handling of long and padded texts.
 struct RunFlags {
-  int threads = 0;  // 0: one for each processor that this process may use
+  int threads = 0;  // If 0, one for each processor that this process may use.
   int64_t batch = 16;
-  int64_t max_tokens = 0;  // 0: the model's own limit
+  int64_t max_tokens = 0;  // If 0, the model's own limit.
   int64_t pad_to = 0;
   std::string backend = "native", isa = "automatic", device = "cpu", padding = "strip";
   PrecisionFlags precision;
   bool profile = false;
 
   void add_to(CLI::App* command);
-  // For commands that call report_profile() at their end; `json`: they have --json.
+  // Adds --profile, for commands that call report_profile() at their end. `json` is true if the command has --json.
   void add_profile_to(CLI::App* command, bool json);
-  // Returns these flags as the library's options. Throws UsageError for a device or type that is unknown or impossible;
-  // what else is out of range, the library refuses.
+  // Returns these flags as the library's options. Throws UsageError for a device or type that is unknown or impossible.
+  // Other values are checked by the library.
   TextOptions text_options() const;
   // Returns the options of a session for texts of up to `longest` tokens, including pads that are kept. If `longest` is
   // 0, texts may be as long as the model takes. Throws UsageError if --pad-to does not fit the model.
   SessionOptions session_options(const Model& model, int64_t longest) const;
-  // Appends pad ids to `ids` until it has `pad_to` of them.
+  // Appends pad ids to `ids` until it has `pad_to` ids.
   void pad(const Model& model, std::vector<int32_t>* ids) const;
 };
 

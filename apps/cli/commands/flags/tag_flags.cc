@@ -11,17 +11,18 @@
 namespace linformer::cli {
 namespace {
 
-constexpr const char* aggregation_names[] = {"simple", "none", "first", "average", "max"};  // by Aggregation
+// The names are in the order of the values of Aggregation.
+constexpr const char* aggregation_names[] = {"simple", "none", "first", "average", "max"};
 
 }  // namespace
 
 void TagFlags::add_to(CLI::App* command) {
   command->add_option("MODEL", model, "Model file (.lnfr) with a head that labels tokens")->type_name("")->required();
-  input.add_texts_to(command, "Texts whose entities are looked for");
+  input.add_texts_to(command, "Texts in which to find entities");
   input.add_records_to(command);
   command
       ->add_flag("--words", input.words,
-                 "The field with the text is a list of words; the text is these with a space between")
+                 "The field with the text is a list of words; the text is the words with spaces between them")
       ->group("Input");
   command->add_option("--head", head, "Head by name or index; default: the first one that labels tokens")
       ->type_name("NAME")
@@ -29,9 +30,9 @@ void TagFlags::add_to(CLI::App* command) {
   command
       ->add_option(
           "--aggregation", aggregation,
-          "How tokens become entities: simple (default), none, first, average or max; simple joins those of the same "
-          "label, none leaves each as it is, and the others join words, whose label is that of their first token, of "
-          "the average of their tokens, or of the token with the highest score")
+          "How tokens become entities: simple (default), none, first, average or max; simple joins neighbouring tokens "
+          "of the same label, and none leaves each token by itself. first, average and max join words: the label of a "
+          "word is the label of its first token, of the average of its tokens, or of its token with the highest score")
       ->type_name("HOW")
       ->check(CLI::IsMember({"simple", "none", "first", "average", "max"}))
       ->group("Answers");
@@ -45,17 +46,17 @@ void TagFlags::add_to(CLI::App* command) {
   command->add_flag("--json", output.json, "The same as --output-format jsonl")->group("Answers");
   command
       ->add_flag("--table", output.table,
-                 "The same as --output-format table, as on a terminal: the texts with their entities in them")
+                 "The same as --output-format table, as on a terminal: the texts with their entities marked")
       ->group("Answers");
   input.add_keep_to(command);
   command
       ->add_option("--eval", eval,
-                   "Field with the true entities: print how well the answers agree; a list of {\"start\", \"end\", "
-                   "\"label\"}, or with --words a list of the words' labels. The answers are not printed")
+                   "Field with the true entities: print how well the answers agree; the field is a list of {\"start\", "
+                   "\"end\", \"label\"}, or with --words a list of the words' labels. The answers are not printed")
       ->type_name("FIELD")
       ->group("Answers");
   longer.on_long = "window";
-  longer.add_windows_to(command, "each token counts once", "a quarter");
+  longer.add_windows_to(command, "each token counts once", "a quarter of a window");
   tokens.add_to(command);
   run.add_to(command);
   run.add_profile_to(command, true);

@@ -13,7 +13,7 @@
 namespace linformer::cli {
 
 struct TagFlags {
-  std::string model, head, eval, aggregation;  // aggregation: empty where it was not given
+  std::string model, head, eval, aggregation;  // `aggregation` is empty if the option was not given.
   InputFlags input;
   OutputFlags output;
   TokenFlags tokens;
@@ -22,9 +22,10 @@ struct TagFlags {
   std::optional<double> threshold;
 
   void add_to(CLI::App* command);
-  // Throws UsageError where options don't go together, and says what was probably meant otherwise.
+  // Throws UsageError if options don't go together, and prints a note about arguments that were probably meant
+  // otherwise.
   void check();
-  // Returns the format of the answers, which are shown where nothing says where they go.
+  // Returns the format of the answers. If no option chooses it, answers are a table on a terminal and lines otherwise.
   OutputFormat format() const;
   Aggregation aggregation_value() const;
 };

@@ -7,7 +7,7 @@
 namespace linformer::cli {
 
 void TokenFlags::add_to(CLI::App* command) {
-  command->add_option("--side", side, "Which end of a text that is cut stays: head or tail")
+  command->add_option("--side", side, "Which end of a text is kept if the text is cut: head or tail")
       ->type_name("END")
       ->check(CLI::IsMember({"head", "tail"}))
       ->capture_default_str()
@@ -36,7 +36,7 @@ Truncation parse_truncation(const std::string& name) {
 }
 
 void LongFlags::add_windows_to(CLI::App* command, const std::string& windows, const std::string& usual_overlap) {
-  command->add_option("--on-long", on_long, "A text with too many tokens: truncate, error or window (" + windows + ")")
+  command->add_option("--on-long", on_long, "If a text is too long: truncate, error or window (" + windows + ")")
       ->type_name("HOW")
       ->check(CLI::IsMember({"truncate", "error", "window"}))
       ->capture_default_str()
@@ -48,10 +48,10 @@ void LongFlags::add_windows_to(CLI::App* command, const std::string& windows, co
 }
 
 void LongFlags::add_to(CLI::App* command, const std::string& windows) {
-  add_windows_to(command, windows, "a quarter");
+  add_windows_to(command, windows, "a quarter of a window");
   command
       ->add_option("--truncation", truncation,
-                   "Which text of a pair is cut, or read by windows: longest_first, only_first or only_second")
+                   "Which text of a pair is cut, or read in windows: longest_first, only_first or only_second")
       ->type_name("HOW")
       ->check(CLI::IsMember({"longest_first", "only_first", "only_second"}))
       ->capture_default_str()

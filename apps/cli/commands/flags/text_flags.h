@@ -1,4 +1,4 @@
-// Options that set how texts are split into tokens, and how texts are handled that are longer than the model takes.
+// Options that set how texts are split into tokens, and how texts with more tokens than the model takes are handled.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@ class App;
 
 namespace linformer::cli {
 
-// How a text is tokenized.
+// Options that set how a text is tokenized.
 struct TokenFlags {
   std::string side = "head";
   bool literal_special = false;
 
   // Adds --literal-special.
   void add_literal_to(CLI::App* command);
-  // The same and --side.
+  // Adds --literal-special and --side.
   void add_to(CLI::App* command);
   EncodeOptions options() const;
 };
@@ -34,18 +34,18 @@ struct LongFlags {
   std::string on_long = "truncate", truncation = "longest_first";
   int64_t overlap = -1;
 
-  // Adds --on-long and --overlap, whose default is in words. `windows` is the part of --on-long's help that says how a
-  // command combines the results of the windows of a text.
+  // Adds --on-long and --overlap. `windows` is the part of the help of --on-long that says how a command combines the
+  // results of the windows of a text. `usual_overlap` is the default of --overlap in words.
   void add_windows_to(CLI::App* command, const std::string& windows, const std::string& usual_overlap);
-  // The same for commands that read pairs, with --truncation.
+  // Adds the same options and --truncation, for commands that read pairs of texts.
   void add_to(CLI::App* command, const std::string& windows);
   OnLong value() const;
-  // Which text of a pair is cut or read by windows.
+  // Returns which text of a pair is cut or read in windows.
   Truncation pair_truncation() const;
 };
 
-// How texts are read and run: what Classifier, Embedder, MaskFiller and TextRunner are created with. `longer` may be
-// null: texts that are too long are cut.
+// Returns the options with which Classifier, Embedder, MaskFiller and TextRunner are created. If `longer` is null,
+// texts that are too long are cut.
 TextOptions text_options(const RunFlags& run, const TokenFlags& tokens, const LongFlags* longer);
 
 }  // namespace linformer::cli

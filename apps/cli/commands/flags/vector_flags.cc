@@ -11,26 +11,27 @@ namespace linformer::cli {
 void VectorFlags::add_to(CLI::App* command) {
   command
       ->add_option("--pooling", pooling,
-                   "first, last, mean, weighted-mean (later rows count more) or max of a text's rows; default: what "
-                   "the model says, linear included")
+                   "first, last, mean, weighted-mean (later rows count more) or max of a text's rows; default: the "
+                   "model's own pooling, and its linear if it has one")
       ->type_name("HOW")
       ->check(CLI::IsMember({"first", "last", "mean", "weighted-mean", "max"}))
       ->group("Vectors");
-  command->add_flag("--normalize", normalize, "Divide each vector by its length, whatever the model says")
+  command->add_flag("--normalize", normalize, "Divide each vector by its length, whatever the model's settings")
       ->group("Vectors");
-  command->add_flag("--no-normalize", no_normalize, "Don't, whatever the model says")->group("Vectors");
+  command
+      ->add_flag("--no-normalize", no_normalize, "Don't divide vectors by their length, whatever the model's settings")
+      ->group("Vectors");
   command
       ->add_option("--dimensions", dimensions,
-                   "Keep the first N numbers of each vector, before it is divided by its length, of models that were "
-                   "trained for that")
+                   "Keep only the first N numbers of each vector, before it is divided by its length; for models that "
+                   "were trained for that")
       ->type_name("N")
       ->check(CLI::Range(int64_t{1}, int64_t{max_dimension}))
       ->group("Vectors");
   command
-      ->add_option(
-          "--prompt", prompt,
-          "What to put before each text, one of the model's prompts (inspect lists them); '' is none; default: "
-          "what the model says")
+      ->add_option("--prompt", prompt,
+                   "Name of the model's prompt to put before each text ('linformer inspect' lists them); '' means "
+                   "none; default: the model's default prompt")
       ->type_name("NAME")
       ->group("Vectors");
 }
@@ -58,7 +59,7 @@ EmbedderOptions VectorFlags::options_for(const Model& model) const {
         "or max");
   }
   if (!options.pooling && no_normalize && embedding.normalize && embedding.linear_width > 0) {
-    throw UsageError("--no-normalize: this model divides by the length after a linear of its own; leave it out");
+    throw UsageError("--no-normalize: this model divides by the length after its own linear; leave the option out");
   }
   return options;
 }

@@ -24,9 +24,9 @@ struct VectorFlags {
   std::optional<std::string> prompt;
 
   void add_to(CLI::App* command);
-  // Returns whether one of them was given.
+  // Returns whether any of these options was given.
   bool any() const { return !pooling.empty() || normalize || no_normalize || dimensions > 0 || prompt; }
-  // Throws UsageError where options exclude each other.
+  // Throws UsageError if options exclude each other.
   void check() const;
   // Creates the embedder of a model that was loaded from `path`. If `longer` is null, texts that are too long are cut.
   // Throws UsageError if the model requires or excludes an option, and DataError if it makes no vectors from texts.

@@ -36,23 +36,25 @@ Texts classify() {
        "linformer classify vit.lnfr --vectors patches.npy",
        "linformer classify nli.lnfr --zero-shot \"cars,food,music\" --hypothesis \"It is about {}.\" -i letters.txt",
        "linformer classify reviews.lnfr --input reviews.txt --profile >labels.tsv"},
-      {"Answers by the head's kind ('linformer inspect' shows it): single_label, the best label and its probability "
-       "(softmax); multi_label, each label at --threshold or above, in a line of its own (sigmoid); score, a number "
-       "(the sigmoid of the head's output, or the output as it is); regression, each output as it is.",
-       "For a head that gives one label (softmax), --eval prints accuracy; precision, recall and F1 of each label; "
-       "macro F1; the confusion matrix.",
-       "For a head that gives several (sigmoid), the true labels are a JSON array, or names or indices with commas "
-       "between, and a label is predicted at --threshold (0.5) or above. --eval prints for each label precision (share "
-       "of its predictions that are right), recall (share of its records that are found), F1 (their harmonic mean) and "
-       "support (its records); then the averages micro (all decisions together), macro (mean over labels), weighted "
-       "(the same by support) and samples (mean over records); accuracy: records with exactly the true labels; Hamming "
-       "loss: wrong decisions among records x labels. The numbers are scikit-learn's.",
-       "For a head that gives a score or values, whose true numbers the field has, --eval prints mean squared and mean "
-       "absolute error, Pearson's and Spearman's correlation.",
-       "A true label is a label's name, in any case, LABEL_i or the index i.",
-       "--zero-shot takes labels that nobody trained for: a model for natural language inference says of each whether "
-       "a "
-       "text entails its sentence. The probabilities are those of transformers' zero-shot-classification pipeline."}};
+      {"The answer depends on the kind of the head, which 'linformer inspect' shows. single_label: the best label and "
+       "its probability (softmax). multi_label: each label whose probability (sigmoid) is at least --threshold, in a "
+       "line of its own. score: a number, either the sigmoid of the head's output or the output itself. regression: "
+       "each output itself.",
+       "For a head that gives one label (softmax), --eval prints the accuracy, the precision, recall and F1 of each "
+       "label, the macro F1 and the confusion matrix.",
+       "For a head that gives several labels (sigmoid), the true labels are a JSON array, or names or indices "
+       "separated by commas, and a label is predicted if its probability is at least --threshold (0.5). --eval prints "
+       "for each label the precision (share of its predictions that are right), the recall (share of its records that "
+       "are found), F1 (their harmonic mean) and the support (number of its records). It also prints the averages "
+       "micro (all decisions together), macro (mean over labels), weighted (mean over labels, weighted by support) and "
+       "samples (mean over records), the accuracy (share of records with exactly the true labels) and the Hamming loss "
+       "(share of wrong decisions, one for each record and label). The numbers are those of scikit-learn.",
+       "For a head that gives a score or values, the field has the true numbers, and --eval prints the mean squared "
+       "error, the mean absolute error, and Pearson's and Spearman's correlation.",
+       "A true label is given by its name, in upper or lower case, by LABEL_i or by the index i.",
+       "--zero-shot takes labels that the model was not trained for: a model for natural language inference says for "
+       "each label whether a text entails the label's sentence. The probabilities are those of transformers' "
+       "zero-shot-classification pipeline."}};
 }
 
 Texts encode() {
@@ -63,9 +65,9 @@ Texts encode() {
            "linformer encode model.lnfr \"A man sleeps.\" --pair-text \"He is awake.\" -o hidden.npy",
            "linformer encode vit.lnfr --vectors patches.npy --what logits -o logits.npy",
            "linformer encode model.lnfr --ids ids.npy -o hidden.npy --profile --threads 1"},
-          {"Shapes: hidden [texts, tokens, d], mlm [texts, tokens, vocabulary], pooled and embedding [texts, d], "
-           "logits [texts, classes], for a head that scores each token [texts, tokens, classes], for one that compares "
-           "texts two by two [texts / 2, classes]. Rows beyond a text's own tokens are zero.",
+          {"Shapes: hidden [texts, tokens, d]; mlm [texts, tokens, vocabulary]; pooled and embedding [texts, d]; "
+           "logits [texts, classes], for a head that scores each token [texts, tokens, classes], and for a head that "
+           "compares two texts [texts / 2, classes]. Rows after the last token of a text are zero.",
            "Numbers that are not finite are written unchanged; each record that has one is reported, and the exit code "
            "is 1."}};
 }
@@ -81,8 +83,9 @@ Texts embed() {
        "linformer embed e5.lnfr --input queries.txt --prompt query -o vectors.npy",
        "linformer embed splade.lnfr \"A fine film.\" --sparse",
        "linformer embed model.lnfr --input sentences.txt -o vectors.npy --profile 2>profile.txt"},
-      {"--sparse: the weight of a token is log(1 + logit) of the largest logit that the masked-LM head gives it at any "
-       "token of the text, where that is more than 0, as sentence-transformers' SpladePooling has it."}};
+      {"With --sparse, the masked-LM head gives every token of the vocabulary a logit at each token of the text. The "
+       "weight of a token is log(1 + logit) of its largest logit. Tokens whose largest logit is not more than 0 are "
+       "left out. The weights are those of sentence-transformers' SpladePooling."}};
 }
 
 Texts fill_mask() {
@@ -90,9 +93,9 @@ Texts fill_mask() {
           {"linformer fill-mask model.lnfr \"The capital of France is <mask>.\"",
            "linformer fill-mask model.lnfr --input texts.jsonl --field sentence --top-k 1 --json",
            "echo \"A [MASK] and a [MASK].\" | linformer fill-mask model.lnfr -"},
-          {"Scores are probabilities: the softmax over the whole vocabulary. Several masks in one text are guessed in "
-           "one run of the model, each as if the others stayed masked. A text with more than 16 masks is shown once, "
-           "with the best of every mask, instead of once for each candidate."}};
+          {"Scores are probabilities: the softmax over the whole vocabulary. Several masks in one text are predicted "
+           "in one run of the model, each as if the other masks stayed masked. A text with more than 16 masks is shown "
+           "once, with the best token in every mask, instead of once for each candidate."}};
 }
 
 Texts tag() {
@@ -103,12 +106,13 @@ Texts tag() {
            "linformer tag ner.lnfr -i reports/*.txt --whole-files --aggregation first --threshold 0.8",
            "linformer tag ner.lnfr -i test.jsonl --words --field tokens --eval ner_tags",
            "linformer tag ner.lnfr -i spans.jsonl --eval entities --json"},
-          {"start and end count Unicode code points of the text as given. Tokens of the label O are no entities. An "
-           "entity's score is the mean over its tokens, or words.",
-           "--eval prints precision (share of the predicted entities that are true), recall (share of the true ones "
-           "that are found) and F1 (their harmonic mean), of each label and as micro, macro and weighted average: an "
-           "entity is right where start, end and label are. With --words these are places of words, and their labels "
-           "are such as B-PER, I-PER and O, or indices of the model's labels; the numbers are seqeval's."}};
+          {"start and end are offsets in the given text, in Unicode code points. Tokens with the label O belong to no "
+           "entity. The score of an entity is the mean over its tokens or words.",
+           "--eval prints the precision (share of the predicted entities that are true), the recall (share of the true "
+           "entities that are found) and F1 (their harmonic mean) of each label and as micro, macro and weighted "
+           "average. An entity is right if its start, end and label are right. With --words, start and end are indices "
+           "of words, and the words have labels such as B-PER, I-PER and O, or indices of the model's labels; the "
+           "numbers are then those of seqeval."}};
 }
 
 Texts answer() {
@@ -118,11 +122,11 @@ Texts answer() {
        "linformer answer qa.lnfr --input squad.jsonl --id id --json",
        "linformer answer qa.lnfr -i asked.csv --question-field q --field passage --keep all -o answered.csv",
        "linformer answer qa.lnfr --question \"When was it built?\" -i docs/*.txt --whole-files --top-k 3"},
-      {"Without --question each record has its own, in the field question, and its context in the field context, as "
-       "in SQuAD.",
-       "start and end count Unicode code points of the context. A score is the probability of the begin times that "
-       "of the end, summed over the places with the same text. Contexts are read by windows of 384 tokens, or what "
-       "the model takes where that is less; --max-tokens sets another length."}};
+      {"Without --question, each record has its own question, in the field question, and its context in the field "
+       "context, as in SQuAD.",
+       "start and end are offsets in the context, in Unicode code points. The score of an answer is the probability of "
+       "its begin times the probability of its end, summed over the places with the same text. Contexts are read in "
+       "windows of 384 tokens, or of the model's limit if that is less; --max-tokens sets another length."}};
 }
 
 Texts perplexity() {
@@ -131,10 +135,10 @@ Texts perplexity() {
            "linformer perplexity model.lnfr -i valid.jsonl --field body --mode both --limit 100 --json",
            "linformer perplexity model.lnfr -i valid.txt --seed 7 --dump-masks masks.jsonl",
            "linformer perplexity lm.lnfr --ids ids.npy --mask-id 2"},
-          {"Losses are means of -log(probability) in nats over the tokens that were foretold, perplexity is exp(loss). "
-           "Special tokens around a text are neither masked nor counted. mlm follows BERT: of the chosen tokens 80 % "
-           "become the mask, 10 % any token, 10 % stay; apps/cli/docs/perplexity.md says how to choose the same ones "
-           "in Python."}};
+          {"The loss is the mean of -log(probability) in nats over the predicted tokens, and the perplexity is "
+           "exp(loss). Special tokens around a text are neither masked nor counted. mlm follows BERT: of the chosen "
+           "tokens, 80 % become the mask, 10 % become a random token and 10 % stay; apps/cli/docs/perplexity.md says "
+           "how to choose the same tokens in Python."}};
 }
 
 Texts tokenize() {
@@ -142,8 +146,8 @@ Texts tokenize() {
           {"linformer tokenize model.lnfr \"A fine film.\"",
            "linformer tokenize --tokenizer roberta-base --input texts.txt --no-special",
            "linformer tokenize model.lnfr -i pairs.jsonl --max-tokens 128 --truncation only_second"},
-          {"Writes a JSON line {\"ids\", \"tokens\", \"offsets\"} for each text; offsets count Unicode code points. "
-           "Where records have fields, the one called pair is the second text unless --pair names another."}};
+          {"Writes a JSON line {\"ids\", \"tokens\", \"offsets\"} for each text; offsets are in Unicode code points. "
+           "If a record has a field called pair, it is the second text; --pair names another field."}};
 }
 
 Texts inspect() {
@@ -159,8 +163,9 @@ Texts compare() {
           {"linformer compare model.lnfr model-int8.lnfr --input reviews.txt",
            "linformer compare model.lnfr model-bf16.lnfr --input test.jsonl --field text --eval label",
            "linformer compare model.lnfr --input sentences.txt --reference original.npy --compute f32 --json"},
-          {"Labels are those of the largest logit. Vectors are the model's own, or else the mean of a text's rows. "
-           "Texts with more tokens than a model takes are cut."}};
+          {"The label of a text is the label with the largest logit. The vector of a text is the vector that the model "
+           "itself defines, or the mean of the text's rows if it defines none. Texts with more tokens than a model "
+           "takes are cut."}};
 }
 
 Texts spectrum() {
@@ -170,15 +175,16 @@ Texts spectrum() {
            "linformer spectrum bert.lnfr -i book.txt --limit 32 --html spectrum.html --csv spectrum.csv",
            "linformer spectrum roberta.lnfr -i reviews.jsonl --apart --max-tokens 128 --share 0.95",
            "linformer spectrum roberta.lnfr -i book.txt --error 0.3 --draws 20 --seed 7 --json"},
-          {"Figure 1 of the Linformer paper for any model with full attention and any text: how much of the sum of an "
-           "attention matrix's singular values its largest ones hold, and which k would keep a share of it.",
-           "--error E tells the k at which P V, P the attention matrix and V the values of a head, keeps the relative "
-           "error E. By theorem 1, k = ceil(5 ln(n) / (E^2 - E^3)). By theorem 2, k = ceil(min(9 d ln(d), 5 ln(n)) / "
-           "E^2), d the columns of V. Projected: the smallest k whose error ||P R^T R V - P V|| / ||P V||, Frobenius "
-           "norms, is at most E, R being k x n with random entries N(0, 1/k). Singular: the same of P with its k "
-           "largest singular values in the place of P R^T R. Both errors are means over the texts, the first over "
-           "--draws too; where even k = n is not enough, tables have >n and JSON has null. "
-           "apps/cli/docs/spectrum.md says more."}};
+          {"Computes figure 1 of the Linformer paper for any model with full attention and any text: the share of the "
+           "largest singular values of an attention matrix in the sum of all its singular values, and the k that would "
+           "keep a given share.",
+           "--error E prints the k at which an approximation of P V has the relative error E, where P is the attention "
+           "matrix and V the values of a head. Theorem 1: k = ceil(5 ln(n) / (E^2 - E^3)). Theorem 2: k = ceil(min(9 d "
+           "ln(d), 5 ln(n)) / E^2), where d is the number of columns of V. Projected: the smallest k for which the "
+           "error ||P R^T R V - P V|| / ||P V|| (Frobenius norms) is at most E, where R is k x n with random entries "
+           "N(0, 1/k). Singular: the smallest k for which P with only its k largest singular values has such an error. "
+           "Both errors are means over the texts, and the error of random projections also over --draws. If even k = n "
+           "is not enough, tables have >n and JSON has null. apps/cli/docs/spectrum.md says more."}};
 }
 
 Texts bench() {
@@ -187,9 +193,9 @@ Texts bench() {
            "linformer bench model.lnfr --n 64,512 --batch 1,8 --threads 2 --json",
            "linformer bench --random base --k 0 --n 512 --profile",
            "linformer bench --paper --minutes 20 --csv paper.csv --svg paper.svg"},
-          {"Each case runs in a process of its own, so that its peak memory is its own. The limits are measured in the "
-           "same run: multiply-adds from registers for each precision, and reading memory. A quiet machine gives "
-           "steady figures."}};
+          {"Each case runs in a process of its own, so that the peak memory of each case can be measured. The "
+           "machine's limits are measured in the same run: multiply-adds on registers for each precision, and reads of "
+           "memory. Figures are steady only if nothing else runs on the machine."}};
 }
 
 Texts rerank() {
@@ -197,9 +203,9 @@ Texts rerank() {
           {"linformer rerank reranker.lnfr --query \"What is cut?\" \"The end of a text.\" \"A knife.\"",
            "linformer rerank reranker.lnfr --query \"What is cut?\" -i passages.jsonl --top-n 10 --json",
            "linformer rerank reranker.lnfr --queries questions.txt -i passages.txt --top-n 3 -o ranking.csv"},
-          {"A score is the sigmoid of the head's output, or what the model's own settings make of it, as "
-           "sentence-transformers' CrossEncoder has it; --raw gives the output. With --top-n documents are read as a "
-           "stream, and only the best are kept."}};
+          {"A score is the sigmoid of the head's output, or the result of the activation that the model's settings "
+           "name, as in sentence-transformers' CrossEncoder; --raw gives the output itself. With --top-n, documents "
+           "are read as a stream and only the best are kept in memory."}};
 }
 
 Texts search() {
@@ -208,8 +214,8 @@ Texts search() {
       {"linformer search minilm.lnfr --query \"films of the sea\" -i plots.txt --top-k 5",
        "linformer search minilm.lnfr --query \"films of the sea\" --vectors plots.npy -i plots.txt --json",
        "linformer search minilm.lnfr --queries questions.jsonl --vectors passages.npy --similarity dot -o found.jsonl"},
-      {"The vectors are those of 'linformer embed' with the same model and options; its file has a row for each "
-       "record. Every row is looked at, so that nothing near is missed."}};
+      {"The vectors are those that 'linformer embed' writes with the same model and options, a row for each record. "
+       "The search is exact: a query is compared with every row."}};
 }
 
 }  // namespace

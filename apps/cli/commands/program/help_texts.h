@@ -1,4 +1,4 @@
-// What --help and the man pages say of a command beside its options.
+// The examples and notes in --help and the man page of each command.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace linformer::cli {
 
-// `command`: a name such as "classify"; empty for the program itself. Made when they are asked for, so that a command's
-// start costs nothing.
+// Returns the texts for `command`, a name such as "classify", or "" for the program itself. They are built by this call
+// and not at the start of the program, so that commands start fast.
 help::Texts help_texts(const std::string& command);
 
 }  // namespace linformer::cli

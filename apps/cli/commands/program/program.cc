@@ -31,7 +31,8 @@ namespace {
 
 constexpr char version[] = "linformer " LINFORMER_VERSION;
 
-// Returns one line without control characters, which names and contents of files may have put into the sentence.
+// Returns the message as one line. Control characters, which may come from the names and contents of files, are
+// replaced.
 std::string error_line(const std::string& sentence) { return "linformer: " + excerpt(sentence, 2000) + "\n"; }
 
 int complain(int code, const std::string& sentence) {
@@ -39,7 +40,8 @@ int complain(int code, const std::string& sentence) {
   return code;
 }
 
-// The line is cleared first, because the progress may stand in it.
+// Returns the message that is printed if a signal ends the program. It first clears the line of the terminal, because
+// the progress may be shown in it.
 files::FinalMessage final_message(const std::string& sentence) {
   return {"", (system::is_terminal(system::standard_error) ? "\r\033[K" : "") + error_line(sentence)};
 }
@@ -52,13 +54,13 @@ std::vector<std::string> command_names(const CLI::App& app) {
   return names;
 }
 
-// The command that a misspelt name may mean; empty: none is like it.
+// Returns the command that a misspelt name probably means, or an empty string if no command is similar.
 std::string command_like(const std::vector<std::string>& names, const std::string& given) {
   std::string best;
   size_t least = convert::most_changes + 1;
   for (const std::string& name : names) {
     const size_t changes = given.size() > convert::longest_name ? least : convert::changes_between(given, name);
-    // A change of half of the letters makes another word.
+    // If half of the letters differ, it is probably another word.
     if (changes >= least || 2 * changes >= name.size()) continue;
     least = changes;
     best = name;
@@ -76,7 +78,8 @@ std::string no_command(const CLI::App& app, const std::string& given) {
          ": give one of " + list;
 }
 
-// `help` and `version` are the options of these names, and `help COMMAND` is that command's --help.
+// Replaces the commands `help` and `version` by the options --help and --version, and `help COMMAND` by `COMMAND
+// --help`.
 std::vector<char*> without_aliases(std::vector<char*> arguments) {
   static char help[] = "--help", version_option[] = "--version";
   const std::string_view first = arguments.size() > 1 ? arguments[1] : "";
@@ -96,13 +99,14 @@ int print_text(const std::string& text) {
 
 int parse_and_run(const std::vector<char*>& arguments) {
   const int argument_count = static_cast<int>(arguments.size());
-  CLI::App app("Classifies, embeds and ranks texts by a model file: linformer convert CHECKPOINT -o MODEL.lnfr",
+  CLI::App app("Classifies, embeds and ranks texts. To make a model file: linformer convert CHECKPOINT -o MODEL.lnfr",
                "linformer");
-  app.allow_windows_style_options(false);  // an argument that begins with / is a path on each system
+  app.allow_windows_style_options(false);  // An argument that begins with / is a path on every system.
   app.set_version_flag("-V,--version", version);
   app.require_subcommand(1);
   Run run;
-  // A command needs no other one's options, and to declare them all takes longer than to answer a short text.
+  // Only the options of the chosen command are declared, because declaring the options of all commands takes longer
+  // than answering a short text.
   add_commands(&app, &run, argument_count > 1 ? arguments[1] : "");
   try {
     app.parse(argument_count, arguments.data());
@@ -126,7 +130,8 @@ int parse_and_run(const std::vector<char*>& arguments) {
         usage_sentence(chosen.empty() ? app : *chosen[0], error, {arguments.begin() + 1, arguments.end()});
     return complain(exit_usage, sentence + "; see '" + help + "'");
   }
-  // Also for what computes nothing or was given --isa: whoever set it believes that it counts.
+  // LINFORMER_ISA is checked even if the command computes nothing or has --isa, because a user who set it expects it to
+  // have an effect.
   if (const Status environment = check_environment(); !environment.ok()) {
     return complain(exit_usage, environment.message());
   }
@@ -155,12 +160,12 @@ void add_commands(CLI::App* app, Run* run, std::string_view only) {
   }
   for (CLI::App* command : app->get_subcommands([](const CLI::App*) { return true; })) {
     add_access_flag(command);
-    // `inspect` prints neither notes nor progress.
+    // `inspect` has no --quiet and --verbose, because it prints no notes.
     if (command->get_name() != "inspect") add_verbosity_flags(command);
     help::set_help(command, [name = command->get_name()] { return help_texts(name); });
   }
   if (one) return;
-  // Only listed here: run_program() hands it over.
+  // The command convert is declared only for the help. run_program() starts the converter before anything is parsed.
   CLI::App* const convert =
       app->add_subcommand("convert", "Make a model file from a checkpoint: runs linformer-convert");
   convert->set_help_flag();
@@ -169,7 +174,8 @@ void add_commands(CLI::App* app, Run* run, std::string_view only) {
 
 int run_program(int argument_count, char** given) {
   const std::vector<char*> arguments = without_aliases({given, given + argument_count});
-  // Before anything of this process changes, since a program inherits ignored signals.
+  // The converter is started before this process changes its signals, because a started program inherits ignored
+  // signals.
   if (argument_count > 1 && std::string_view(arguments[1]) == "convert") {
     std::vector<char*> converters(arguments.begin() + 1, arguments.end());
     converters.push_back(nullptr);
@@ -186,7 +192,7 @@ int run_program(int argument_count, char** given) {
     return exit_ok;
   } catch (const CommandError& error) {
     try {
-      standard_output().flush();  // the answers before it are good
+      standard_output().flush();  // The answers before the error are valid.
     } catch (...) {
     }
     return complain(error.code(), error.what());

@@ -7,7 +7,7 @@ namespace linformer::cli {
 std::string run_converter(char** arguments) {
   char name[] = "linformer-convert";
   arguments[0] = name;
-  // The one beside this program is of the same version.
+  // A converter in the folder of this program is preferred, because it has the same version.
   return "linformer-convert can't be started (" + system::become_program(arguments) +
          "): install it beside linformer or on the PATH; builds with LINFORMER_BUILD_CONVERTER make it";
 }

@@ -39,7 +39,8 @@ bool ByteSource::read_more() {
   return count > 0;
 }
 
-// Reads until the start says what the bytes are. A text that ends a line is complete, and its writer may be waiting.
+// Reads until the buffer has enough bytes to tell what they are. It stops at the first line end, because the writer of
+// a pipe may wait for the answer to its first line.
 void ByteSource::await_start() {
   constexpr size_t enough = 64;
   const auto known = [&] {
@@ -56,13 +57,14 @@ void ByteSource::open_gzip() {
   await_start();
 }
 
-// What is read first of a text; false where nothing follows its mark.
+// Checks the first bytes of a text and skips a byte order mark. Returns false if nothing follows the mark.
 bool ByteSource::start_text() {
   if (expect_ == Expect::text_or_npy && !buffered().empty() && buffered()[0] == npy_magic[0]) {
     expect_ = Expect::anything;
     return true;
   }
-  if (buffered().starts_with(zip_magic)) {  // its entries' names say what it is
+  // The names of a zip archive's entries tell its kind, so the whole buffer is filled.
+  if (buffered().starts_with(zip_magic)) {
     while (end_ < buffer_bytes && read_more()) {
     }
   }

@@ -1,4 +1,5 @@
-// Bytes of a file or of standard input, read through one fixed buffer. gzip is inflated on the way, whatever the name.
+// Reads the bytes of a file or of standard input through one buffer of fixed size. gzip data is inflated, whatever the
+// file is called.
 #pragma once
 
 #include <cstddef>
@@ -16,40 +17,42 @@ enum class LineResult { line, too_long, end };
 
 class ByteSource {
  public:
-  // "-" is standard input. Throws DataError when the file can't be opened.
+  // The path "-" is standard input. Throws DataError if the file can't be opened.
   explicit ByteSource(const std::string& path);
   ~ByteSource();
   ByteSource(const ByteSource&) = delete;
   ByteSource& operator=(const ByteSource&) = delete;
 
-  // The name for messages: the path or "standard input".
+  // Returns the name for messages: the path or "standard input".
   const std::string& name() const { return name_; }
-  // Called before a read that would have to wait, so that finished work isn't held back by a slow writer.
+  // Sets a function that is called before a read that would have to wait. It can write finished answers, so that a slow
+  // writer doesn't delay them.
   void on_wait(std::function<void()> hook) { wait_hook_ = std::move(hook); }
 
-  // The next byte, or -1 at the end. Throws DataError when the system refuses.
+  // Return the next byte, or -1 at the end. Throw DataError if reading fails.
   int get() { return position_ < end_ || fill() ? static_cast<unsigned char>(buffer_[position_++]) : -1; }
   int peek() { return position_ < end_ || fill() ? static_cast<unsigned char>(buffer_[position_]) : -1; }
-  // Whether the bytes begin with `start`, of 64 bytes at most, which does not go beyond a line. To be asked before
-  // anything is read, and after expect_text().
+  // Returns whether the bytes begin with `start`, which has at most 64 bytes and no line end. Must be called after
+  // expect_text() and before anything is read.
   bool starts_with(std::string_view start) { return peek() >= 0 && buffered().substr(position_).starts_with(start); }
-  // The bytes are UTF-8 text: a byte order mark at the start is left out. Reading throws DataError, which says what the
-  // bytes are and what to do, where file_kind() knows their start, or a NUL is among the first text_proof_bytes. Call
-  // before anything is read. `or_npy`: may be a NumPy array instead, which is read as it is.
+  // Declares that the bytes are UTF-8 text. A byte order mark at the start is then skipped. Reading throws DataError if
+  // file_kind() recognises the start as something else, or if a NUL is among the first text_proof_bytes; the message
+  // says what the bytes are and what to do. If `or_npy` is true, the bytes may be a NumPy array instead, which is read
+  // unchanged. Must be called before anything is read.
   void expect_text(bool or_npy = false);
   static constexpr size_t text_proof_bytes = 1 << 16;
 
-  // The next line without its newline. Beyond `max_bytes` the rest of the line is skipped unstored.
+  // Reads the next line without its newline. If it has more than `max_bytes`, the rest of it is skipped and not stored.
   LineResult read_line(std::string* line, size_t max_bytes);
-  // Up to `count` bytes; fewer only at the end.
+  // Reads up to `count` bytes and returns their number. It is less than `count` only at the end.
   size_t read(char* destination, size_t count);
 
-  // How far reading is, of file_bytes().
+  // Returns how many of file_bytes() were read.
   uint64_t bytes_read() const { return gunzip_ ? file_position_ : file_position_ - (end_ - position_); }
-  // The size of a regular file, compressed where it is; 0 for anything else.
+  // Returns the size of a regular file as it is stored, also if it is compressed. Returns 0 for any other input.
   uint64_t file_bytes() const { return file_bytes_; }
-  // The number of bytes that can be read in all, where that is known before: 0 for a pipe and compressed data. To be
-  // asked after the first read.
+  // Returns the number of bytes that can be read in total, or 0 if it is unknown: for a pipe and for compressed data.
+  // Must be called after the first read.
   uint64_t content_bytes() const { return gunzip_ ? 0 : file_bytes_; }
 
  private:
@@ -67,7 +70,7 @@ class ByteSource {
   int fd_ = -1;
   std::string name_;
   uint64_t file_bytes_ = 0, file_position_ = 0;
-  uint64_t content_end_ = 0;  // offset of the buffer's end in the content
+  uint64_t content_end_ = 0;  // The offset of the buffer's end in the uncompressed content.
   size_t position_ = 0, end_ = 0;
   bool at_end_ = false;
   Expect expect_ = Expect::anything;

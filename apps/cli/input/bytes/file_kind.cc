@@ -11,11 +11,11 @@ using namespace std::string_view_literals;
 
 constexpr const char* text_formats = "give text lines, JSON lines, CSV or TSV";
 constexpr const char* is_a_model =
-    "linformer-convert makes a MODEL of it; texts come from text, JSON lines, CSV or TSV";
-constexpr const char* save_as_csv = "save the sheet as CSV and give that";
+    "convert it to a MODEL with linformer-convert; give texts as text lines, JSON lines, CSV or TSV";
+constexpr const char* save_as_csv = "save the sheet as CSV and give that file";
 constexpr const char* from_utf16 = "convert it first: iconv -f UTF-16 -t UTF-8";
 constexpr const char* from_utf32 = "convert it first: iconv -f UTF-32 -t UTF-8";
-constexpr const char* save_as_text = "save it as plain text (UTF-8) and give that";
+constexpr const char* save_as_text = "save it as plain text (UTF-8) and give that file";
 
 struct Kind {
   std::string_view start;
@@ -23,10 +23,9 @@ struct Kind {
   const char* next;
 };
 
-// No text in UTF-8 or an 8-bit encoding begins like these.
+// The beginnings of files that are not text. No text in UTF-8 or an 8-bit encoding begins with one of them.
 constexpr Kind kinds[] = {
-    {"\x89LNFR"sv, "a model file (.lnfr)",
-     "it goes in the place of MODEL; texts come from text, JSON lines, CSV or TSV"},
+    {"\x89LNFR"sv, "a model file (.lnfr)", "give it as MODEL, and give texts as text lines, JSON lines, CSV or TSV"},
     {"\x80\x02\x8A\x0A\x6C\xFC\x9C\x46\xF9\x20"sv, "a PyTorch file", is_a_model},
     {"\x80\x02"sv, "a Python pickle", "write its texts as JSON lines"},
     {"\x80\x03"sv, "a Python pickle", "write its texts as JSON lines"},
@@ -39,7 +38,7 @@ constexpr Kind kinds[] = {
     {"\x89HDF\r\n\x1A\n"sv, "an HDF5 file", "write its texts as JSON lines"},
     {"SQLite format 3\0"sv, "an SQLite database", "export it: sqlite3 -header -csv FILE 'select * from TABLE'"},
     {"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1"sv, "an old Office document (xls, doc)", "save it as CSV or plain text"},
-    {"%PDF-"sv, "a PDF document", "take its text out: pdftotext FILE -"},
+    {"%PDF-"sv, "a PDF document", "extract its text: pdftotext FILE -"},
     {"{\\rtf"sv, "an RTF document", save_as_text},
     {"\x89PNG\r\n\x1A\n"sv, "a PNG image", text_formats},
     {"\xFF\xD8\xFF"sv, "a JPEG image", text_formats},
@@ -60,7 +59,7 @@ constexpr Kind kinds[] = {
 
 std::string sentence(const char* what, const char* next) { return std::string(what) + "; " + next; }
 
-// Names of the archive's entries that lie within `start`.
+// Returns the names of those entries of a zip archive whose headers are within `start`.
 std::vector<std::string_view> entries_of(std::string_view start) {
   constexpr size_t name_length_at = 26, name_at = 30;
   std::vector<std::string_view> names;
@@ -99,16 +98,18 @@ std::string zip_kind(std::string_view start) {
   return sentence("a zip archive", "unpack it, or pipe one file in: unzip -p FILE NAME | linformer ... -");
 }
 
-// Parameters of a table may be called PAR1, so what follows counts too.
+// Returns whether a file is Parquet. A text may begin with PAR1 too, as the name of a table's column, so the byte after
+// it must not be a printable character.
 bool is_parquet(std::string_view start) {
   return start.starts_with("PAR1") && (start.size() == 4 || start[4] < ' ' || start[4] > '~');
 }
 
-// "BZh", the size of its blocks, and the first block's mark.
+// Returns whether a file is bzip2: it begins with "BZh", a digit for the size of its blocks, and the mark of the first
+// block.
 bool is_bzip2(std::string_view start) { return start.starts_with("BZh") && start.find("1AY&SY") == 4; }
 
 bool is_safetensors(std::string_view start) {
-  // The header's length in eight bytes, then its JSON.
+  // The file begins with the length of its header in eight bytes, and then the header as JSON.
   return start.size() > 9 && start.substr(5, 3) == "\0\0\0"sv && start[8] == '{' &&
          (start[9] == '"' || start[9] == '}');
 }
@@ -135,7 +136,7 @@ std::string file_kind(std::string_view start) {
 }
 
 std::string binary_kind(std::string_view start, size_t at) {
-  // ASCII in UTF-16: every second byte is NUL.
+  // In ASCII text that is encoded as UTF-16, every second byte is NUL.
   const std::string_view sample = start.substr(0, std::min<size_t>(start.size(), 64) & ~size_t{1});
   size_t nul[2] = {};
   for (size_t i = 0; i < sample.size(); ++i) nul[i % 2] += sample[i] == '\0';

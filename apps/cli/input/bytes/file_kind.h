@@ -1,4 +1,4 @@
-// What bytes are that are no text: archives, tables, models, images, by how they begin.
+// Recognises files that are not text (archives, tables, models, images) by their first bytes.
 #pragma once
 
 #include <string>
@@ -6,11 +6,13 @@
 
 namespace linformer::cli {
 
-// What a file that begins with `start` is, and what to do instead of reading it as text: "an Excel workbook (xlsx);
-// save it as CSV". Empty where nothing is recognised. A zip archive is named by the entries that `start` shows.
+// Returns what a file that begins with `start` is and what the user can do instead of reading it as text, such as "an
+// Excel workbook (xlsx); save the sheet as CSV and give that file". Returns an empty string if the file is not
+// recognised. The kind of a zip archive is told by the names of its entries in `start`.
 std::string file_kind(std::string_view start);
 
-// The same for bytes with a NUL in them that file_kind() doesn't know; `at` is its offset.
+// Returns the same for bytes that contain a NUL and that file_kind() doesn't recognise. `at` is the offset of the NUL
+// in the file.
 std::string binary_kind(std::string_view start, size_t at);
 
 inline constexpr std::string_view model_magic = "\x89LNFR\r\n\x1a";

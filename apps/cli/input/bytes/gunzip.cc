@@ -8,7 +8,7 @@
 namespace linformer::cli {
 
 Gunzip::Gunzip(std::string name, std::string_view start, Read read) : name_(std::move(name)), read_(std::move(read)) {
-  constexpr int gzip_alone = 16;  // added to the window's bits: no zlib header
+  constexpr int gzip_alone = 16;  // If this is added to the window's bits, zlib accepts only gzip data.
   if (::inflateInit2(&stream_, MAX_WBITS + gzip_alone) != Z_OK) throw std::bad_alloc();
   std::memcpy(input_.data(), start.data(), start.size());
   stream_.next_in = input_.data();
@@ -23,7 +23,8 @@ bool Gunzip::refill() {
   return stream_.avail_in > 0;
 }
 
-// False at the end. Zeros after a member fill a tape's block.
+// Begins the next member. Returns false at the end of the data. Zeros after a member are skipped, because tapes pad
+// their blocks with zeros.
 bool Gunzip::begin_member() {
   for (;;) {
     if (stream_.avail_in == 0 && !refill()) return false;

@@ -1,4 +1,4 @@
-// gzip data inflated as it is read, through zlib: 32 KiB of history and a buffer, whatever it becomes.
+// Inflates gzip data while it is read, with zlib. Memory is 32 KiB of history and a buffer, whatever the inflated size.
 #pragma once
 
 #include <zlib.h>
@@ -13,17 +13,18 @@ namespace linformer::cli {
 
 class Gunzip {
  public:
-  // Bytes of the compressed file; 0 at its end.
+  // Reads up to `count` bytes of the compressed file and returns their number, 0 at its end.
   using Read = std::function<size_t(char* destination, size_t count)>;
 
-  // `name` is for messages; `start`: compressed bytes that were read already, at most a buffer's.
+  // `name` is used in messages. `start` are compressed bytes that were read already, at most buffer_bytes of them.
   Gunzip(std::string name, std::string_view start, Read read);
   ~Gunzip();
   Gunzip(const Gunzip&) = delete;
   Gunzip& operator=(const Gunzip&) = delete;
 
-  // At least one byte, as soon as there is one; 0 at the end. Members that follow each other are one text (RFC 1952).
-  // Throws DataError where data is damaged or cut short, after what came before it.
+  // Writes inflated bytes to `destination` and returns their number: at least one, or 0 at the end. It does not wait
+  // for more than one. Consecutive members are read as one text (RFC 1952). Throws DataError if the data is damaged or
+  // cut short, after all bytes before the damage were returned.
   size_t read(char* destination, size_t count);
 
   static constexpr size_t buffer_bytes = 1 << 16;
@@ -33,7 +34,7 @@ class Gunzip {
   bool refill();
 
   std::string name_;
-  std::string damage_;  // thrown by the next read()
+  std::string damage_;  // The error message that the next read() throws, if not empty.
   Read read_;
   z_stream stream_{};
   bool in_member_ = false, any_member_ = false, padded_ = false;

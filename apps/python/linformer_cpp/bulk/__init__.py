@@ -6,8 +6,9 @@
     frame.mapInPandas(annotate, annotate.spark_schema(frame.schema))      # Spark
     dataset.map_batches(annotate, batch_format="pyarrow")                 # Ray Data
 
-The programs of apps/bulk use the rest of this package: ``sources`` and ``tables`` find Parquet files, ``units`` divides
-them, ``work`` computes one unit, and ``job`` plans a run and finds what an earlier one has finished.
+The programs of apps/bulk use the other modules of this package: ``sources`` and ``tables`` find Parquet files,
+``units`` divides them, ``work`` computes one unit, and ``job`` plans a run and finds the units that an earlier run has
+finished.
 """
 from .annotator import Annotator
 

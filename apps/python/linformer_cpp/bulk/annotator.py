@@ -1,4 +1,4 @@
-"""An object that adds the results of a task to the tables of any engine."""
+"""Defines Annotator, which adds the results of a task to the tables of any engine."""
 from __future__ import annotations
 
 import functools
@@ -13,33 +13,35 @@ from .columns import arrow_array, columns_of, compute_columns
 
 @functools.lru_cache(maxsize=4)
 def _load_task(pickled):
-    """Unpickles a task, once in a process: Spark unpickles its functions again for each task that a worker runs."""
+    """Unpickles a task only once in a process. Spark unpickles its functions again for each task that a worker runs."""
     return pickle.loads(pickled)
 
 
 class Annotator:
-    """Adds columns with the results of a task to tables. The tables' own columns stay as they are.
+    """Adds columns with the results of a task to tables. The tables' own columns aren't changed.
 
     task        an ``Embedder`` (adds ``embedding``), ``Classifier`` (``label``, ``score``), ``Reranker`` (``score``) or
                 ``Tagger`` (``entities``)
     field       the column with the texts
     pair_field  the column with the second text of each pair
-    prefix      stands before the names of the added columns
-    options     of ``Embedder.encode``; ``all_scores=True`` of a ``Classifier`` adds ``scores``
+    prefix      is put before the names of the added columns
+    options     the options of the task's call, such as those of ``Embedder.encode``; for a ``Classifier`` only
+                ``all_scores=True``, which adds ``scores``
 
     The object takes a DataFrame of pandas or Polars, a Table or RecordBatch of Arrow, or a dict of columns, and returns
-    a table of the same type; new columns of a dict are NumPy arrays. A Series gives a Series with the first of the
-    added columns. An iterator of tables gives an iterator, as ``mapInPandas``, ``mapInArrow`` and iterator UDFs of
-    Spark need it. The vectors of a RecordBatch from an iterator are lists without a fixed size, because Spark has no
-    lists of a fixed size.
+    a table of the same type. The new columns of a dict are NumPy arrays. A Series gives a Series with the first added
+    column. An iterator of tables gives an iterator, as ``mapInPandas``, ``mapInArrow`` and iterator UDFs of Spark
+    require. The vectors of a RecordBatch from an iterator are lists without a fixed size, because Spark has no lists of
+    a fixed size.
 
-    A row whose text is null, or is refused by the library, is kept: its results are null, and the column ``error`` has
-    the reason. A pickle of the object holds the path and the options of its task; each process creates the task once.
+    If a row's text is null, or the library returns an error for it, the row is kept. Its results are null, and the
+    column ``error`` has the reason. A pickle of the object has the path and the options of its task, and each process
+    creates the task once.
     """
 
     def __init__(self, task: Task, field: str = "text", pair_field: str | None = None, prefix: str = "", **options):
         self._set(pickle.dumps(task), field, pair_field, prefix, options)
-        # Options that the task or the model refuses raise an error here, and not for each row of a table.
+        # If the task or the model refuses an option, this call raises the error, and not each row of a table has it.
         self._columns.compute(["a"], None if pair_field is None else ["a"])
 
     def _set(self, pickled, field, pair_field, prefix, options):
@@ -57,7 +59,7 @@ class Annotator:
 
     @property
     def error_column(self) -> str:
-        """The name of the column with the reason why a row has no result; null where it has one."""
+        """The name of the column with the reason why a row has no result. If the row has one, the reason is null."""
         return self._name("error")
 
     def _name(self, column):
@@ -86,7 +88,7 @@ class Annotator:
         return self(table)
 
     def _compute(self, column_of):
-        """The added columns as lists, by name."""
+        """Returns a dict from the names of the added columns to their values as lists."""
         texts = as_list(column_of(self.field))
         pairs = None if self.pair_field is None else as_list(column_of(self.pair_field))
         values, errors = compute_columns(self._columns, texts, pairs)
@@ -138,7 +140,7 @@ class Annotator:
         return {**types, self.error_column: pa.string()}
 
     def schema(self, schema):
-        """The Arrow schema of an annotated table whose own columns have this schema."""
+        """Returns the Arrow schema of an annotated table. ``schema`` is the schema of the table's own columns."""
         import pyarrow as pa
         self._check_new_columns(schema.names)
         for name, type_ in self._arrow_types().items():
@@ -146,7 +148,7 @@ class Annotator:
         return schema
 
     def spark_schema(self, schema):
-        """The Spark schema of an annotated table whose own columns have this schema, as ``mapInPandas`` needs it."""
+        """Returns the Spark schema of an annotated table for ``mapInPandas``. ``schema`` is that of its own columns."""
         from pyspark.sql.types import StructType
         self._check_new_columns(schema.names)
         types = {**self._columns.spark_types, "error": "string"}
@@ -176,7 +178,7 @@ def _pandas_series(column, index):
 
 
 def _numpy_array(column):
-    """A column as a NumPy array: of numbers where every row has them, and else of objects."""
+    """Returns a column as a NumPy array of numbers if every row has numbers, and otherwise as an array of objects."""
     if column and all(isinstance(value, (np.ndarray, np.floating)) for value in column):
         return np.array(column)
     array = np.empty(len(column), object)

@@ -1,4 +1,4 @@
-"""The columns that each task adds to a table, and how they are computed."""
+"""Computes the columns that each task adds to a table."""
 from __future__ import annotations
 
 import numpy as np
@@ -11,17 +11,18 @@ from ..tagger import Tagger
 
 
 class _Columns:
-    """``spark_types``: the added columns, by name, with their types in Spark's words."""
+    """The base of the classes for each task. ``spark_types`` maps the names of the added columns to types of Spark."""
 
     def __init__(self, task, options):
         self.task, self.options = task, options
 
     def arrow_types(self):
-        """The types of the added columns, by name."""
+        """Returns a dict from the names of the added columns to their Arrow types."""
         return {name: _arrow_type(text) for name, text in self.spark_types.items()}
 
     def compute(self, texts, pairs):
-        """A list of values for each added column, by name. ``pairs`` has the second texts, or is None."""
+        """Returns a dict from the names of the added columns to lists of values. ``pairs`` has the second texts, or is
+        None."""
         raise NotImplementedError
 
     def _refuse_pairs(self, pairs):
@@ -30,7 +31,7 @@ class _Columns:
 
 
 class EmbeddingColumns(_Columns):
-    """``embedding``: float32 ``[d]``."""
+    """Computes ``embedding``, float32 ``[d]``."""
 
     spark_types = {"embedding": "array<float>"}
 
@@ -51,7 +52,8 @@ class EmbeddingColumns(_Columns):
 
 
 class LabelColumns(_Columns):
-    """``label`` and ``score``, and with ``all_scores`` also ``scores``: float32 ``[classes]``, in the labels' order."""
+    """Computes ``label`` and ``score``. With ``all_scores`` it also computes ``scores``, float32 ``[classes]``, in the
+    order of the labels."""
 
     def __init__(self, task, options):
         self.all_scores = options.pop("all_scores", False)
@@ -79,7 +81,7 @@ class LabelColumns(_Columns):
 
 
 class ScoreColumns(_Columns):
-    """``score`` of a pair: the text is the query, and the second text is the document."""
+    """Computes ``score`` for a pair. The text is the query, and the second text is the document."""
 
     spark_types = {"score": "float"}
 
@@ -90,7 +92,7 @@ class ScoreColumns(_Columns):
 
 
 class EntityColumns(_Columns):
-    """``entities``: a list of the entities that ``Tagger`` finds."""
+    """Computes ``entities``, a list of the entities that ``Tagger`` finds."""
 
     spark_types = {"entities": "array<struct<label:string,score:float,word:string,start:int,end:int>>"}
 
@@ -106,7 +108,7 @@ _COLUMN_CLASSES = {Embedder: EmbeddingColumns, Classifier: LabelColumns, Reranke
 
 
 def columns_of(task, options):
-    """The object that computes the columns of a task."""
+    """Returns the object that computes the columns of a task."""
     for task_class, column_class in _COLUMN_CLASSES.items():
         if isinstance(task, task_class):
             return column_class(task, dict(options))
@@ -116,9 +118,9 @@ def columns_of(task, options):
 def compute_columns(columns, texts, pairs=None):
     """Returns ``(values, errors)``.
 
-    ``values`` has a list for each column, with None for a bad row. ``errors`` has the reason of each bad row, and None
-    for a good one. Where the library refuses a text, every row of the batch is computed alone, which gives the same
-    bits, and the refused row has the library's error message.
+    ``values`` has a list for each column, with None for a bad row. ``errors`` has the reason for each bad row, and None
+    for a good one. If the library returns an error for a text, every row of the batch is computed separately, which
+    gives the same bits. The row with the error then has the library's message as its reason.
     """
     errors = [_reason(text) for text in texts]
     if pairs is not None:
@@ -145,7 +147,7 @@ def compute_columns(columns, texts, pairs=None):
 
 
 def _reason(text):
-    """Why a value is not a text, or None where it is one."""
+    """Returns the reason why a value is not a text, or None if it is one."""
     if isinstance(text, str):
         return None
     if text is None or type(text).__name__ == "NAType" or isinstance(text, float) and text != text:  # NaN
@@ -154,7 +156,7 @@ def _reason(text):
 
 
 def arrow_array(type_, values):
-    """Values of a column as an Arrow array."""
+    """Returns the values of a column as an Arrow array."""
     import pyarrow as pa
     if not pa.types.is_fixed_size_list(type_):
         return pa.array([float(v) if isinstance(v, np.floating) else v for v in values], type_)
@@ -174,7 +176,7 @@ def _vector_type(width):
 
 
 def _arrow_type(spark_type):
-    """The Arrow type of a type in Spark's words."""
+    """Returns the Arrow type for the name of a Spark type."""
     import pyarrow as pa
     simple = {"string": pa.string(), "float": pa.float32(), "int": pa.int32()}
     if spark_type in simple:

@@ -1,8 +1,8 @@
-"""Plans a run over a dataset, finds what is finished already, and checks at the end that no result is missing.
+"""Plans a run over a dataset, finds the finished units, and checks at the end that no result is missing.
 
-The folder of the results has a Parquet file for each unit, and ``_linformer.json``: the settings, and the input files.
-A run with the same settings goes on where another one ended; new input files are added. A run with other settings is
-refused, because the folder would then mix two kinds of results.
+The folder of the results has a Parquet file for each unit, and ``_linformer.json`` with the settings and the input
+files. A run with the same settings continues an earlier one, and adds new input files. A run with other settings is
+refused, because the folder would then contain two kinds of results.
 """
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from .work import TEMPORARY, Report, Settings, UnitError, cached_annotator, repo
 MANIFEST = "_linformer.json"
 SUCCESS = "_SUCCESS"
 
-#: Parallel requests to the storage.
+#: The most parallel requests to the storage.
 MAX_STORAGE_REQUESTS = 32
 
 
 @dataclass(frozen=True)
 class Job:
-    """A run. ``units`` are the unfinished units, the largest first; ``done`` is the number of the finished ones."""
+    """A run. ``units`` are the unfinished units, the largest first. ``done`` is the number of the finished units."""
     settings: Settings
     model: str
     threads: int
@@ -45,15 +45,16 @@ class Job:
 
     @property
     def rows(self):
-        """Rows of the unfinished units."""
+        """The number of rows of the unfinished units."""
         return sum(unit.rows for unit in self.units)
 
 
 def prepare(arguments) -> Job:
-    """Finds the files, checks the settings with the model, and compares both with what the output's folder has."""
+    """Finds the input files, checks the settings with the model, and compares both with the manifest in the output
+    folder. Creates the folder and writes the manifest."""
     model = os.path.abspath(load(arguments.model, arguments.dtype).path)
     settings = settings_of(arguments, model)
-    annotate = cached_annotator(settings, model, arguments.threads)  # raises for what the model can't do
+    annotate = cached_annotator(settings, model, arguments.threads)  # Raises an exception if the model can't do it.
     files = sources(_absolute(arguments.input), arguments.format)
     counts = check_files(files, annotate)
     units = [unit for file, count in zip(files, counts) for unit in divided(file, count, arguments.unit_rows)]
@@ -74,23 +75,23 @@ def prepare(arguments) -> Job:
 
 
 def _check_place(folder, files, address):
-    """Refuses a folder of results that would be read as input: by this run, or by the next one."""
+    """Raises ValueError if this run or the next one would read the folder of the results as input."""
     if any(file.path.startswith(f"{folder}/") for file in files):
         raise ValueError(f"the output folder {folder} contains files of the input; give another --output")
     root = filesystem_of(_absolute(address))[1].rstrip("/")
     below = folder[len(root):] if folder.startswith(f"{root}/") else ""
     if below and not is_hidden(below):
         raise ValueError(f"the output folder {folder} lies below the input {root}, so a second run would read it; give "
-                         "another --output, or one whose name begins with _")
+                         "another --output, or a name that begins with _")
 
 
 def _absolute(address):
-    """Workers may run in another folder than the program."""
+    """Returns an absolute path, because workers may run in another folder than the program. Keeps other addresses."""
     return address if "://" in address else os.path.abspath(address)
 
 
 def check_files(files, annotate):
-    """The number of rows of each file. Raises an error for a file without the columns that the task reads."""
+    """Returns the number of rows of each file. Raises ValueError for a file without the columns that the task reads."""
     with ThreadPoolExecutor(MAX_STORAGE_REQUESTS) as pool:
         footers = list(pool.map(footer_of, files))
     for file, (_, schema) in zip(files, footers):
@@ -109,14 +110,14 @@ def _is_text(type_):
 
 
 def _compare(before, now, output):
-    """Refuses to go on in a folder whose results were made in another way, or of files that have changed."""
+    """Raises ValueError if the folder's results were made with other settings, or of input files that have changed."""
     if before is None:
         return
     for name in ("settings", "unit_rows"):
         if before[name] != now[name]:
             old, new = json.dumps(before[name]), json.dumps(now[name])
-            raise ValueError(f"{output} has results with other settings ({name}: {old}; now {new}); give another "
-                             "--output, or delete that folder")
+            raise ValueError(f"{output} has results with other settings ({name} was {old} and is now {new}); give "
+                             "another --output, or delete that folder")
     for path, about in before["input_files"].items():
         if now["input_files"].get(path) != about:
             raise ValueError(f"{output} has results of {path}, which has been changed or deleted since; give another "
@@ -145,7 +146,7 @@ def _write(fs, path, text):
 
 
 def finish(job: Job, seconds: float) -> dict:
-    """Counts the rows of all results by their footers, and marks the folder as complete."""
+    """Counts the rows of all results by their footers, and marks the folder as complete. Returns a summary."""
     fs, folder = filesystem_of(job.output)
     error_column = cached_annotator(job.settings, job.model, job.threads).error_column
     with ThreadPoolExecutor(MAX_STORAGE_REQUESTS) as pool:
@@ -155,7 +156,7 @@ def finish(job: Job, seconds: float) -> dict:
             raise ValueError(f"{job.output}/{unit.name} has {report.rows} rows instead of {unit.rows}; delete it and "
                              "run the program again")
     if fs.get_file_info(f"{folder}/{TEMPORARY}").type == pafs.FileType.Directory:
-        fs.delete_dir(f"{folder}/{TEMPORARY}")  # files of workers that were killed
+        fs.delete_dir(f"{folder}/{TEMPORARY}")  # It may have files of workers that were killed.
     summary = {"output_files": len(job.all_units), "rows": sum(report.rows for report in reports),
                "bad": sum(report.bad for report in reports), "computed_rows": job.rows, "seconds": round(seconds, 3),
                "rows_per_second": round(job.rows / seconds, 1) if seconds > 0 else None}
@@ -164,14 +165,15 @@ def finish(job: Job, seconds: float) -> dict:
 
 
 class Progress:
-    """Prints progress on standard error: on a terminal a line that is rewritten, in a log a line each minute."""
+    """Prints progress on standard error. On a terminal it rewrites one line, and in a log it adds a line each
+    minute."""
 
     def __init__(self, job: Job):
         self._job, self._begin, self._shown = job, time.monotonic(), 0.0
         self._terminal = sys.stderr.isatty()
         self._units = self._rows = self._bad = 0
         if job.done:
-            print(f"{job.done} of {len(job.all_units)} units are finished already", file=sys.stderr)
+            print(f"{job.done} of {len(job.all_units)} units were finished by an earlier run", file=sys.stderr)
 
     @property
     def seconds(self):
@@ -195,12 +197,12 @@ class Progress:
               file=sys.stderr, flush=True)
 
 
-#: Libraries whose errors are caused by the input or by a worker.
+#: The libraries whose errors are printed as one line, because the input or a worker causes them.
 _ENGINES = ("deltalake", "pyiceberg", "pyarrow", "pyspark", "py4j", "ray", "_internal")
 
 
 def run(main):
-    """Runs a program. Prints an error that the user can correct as one line, without a traceback."""
+    """Runs a program. An error that the user can correct is printed as one line, without a traceback."""
     try:
         main()
     except Exception as error:
@@ -212,8 +214,8 @@ def run(main):
 
 
 def _message(error):
-    """The sentence of a worker's UnitError, which engines put among the lines of their own errors; else the last line.
-    """
+    """Returns the message of a worker's UnitError, which engines put among the lines of their own errors. If there is
+    none, returns the last line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     for line in lines:
         found = re.search(rf"\b{UnitError.__name__}: (.*)", line)

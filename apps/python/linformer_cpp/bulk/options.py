@@ -1,12 +1,12 @@
-"""The command line of the programs for all engines."""
+"""Reads the command line of the programs for all engines."""
 from __future__ import annotations
 
 import argparse
 
 from .work import TASKS, Settings, model_hash_of
 
-#: Options that some tasks take: their names here, their flags, the tasks, and whether the task's class takes them (or
-#: else the Annotator).
+#: The options that only some tasks take: the name of the argument, the flag, the tasks, and whether the option goes to
+#: the task's class (True) or to the Annotator (False).
 _TASK_OPTIONS = (
     ("normalize_embeddings", "--normalize", ("embed",), False),
     ("prompt_name", "--prompt", ("embed",), False),
@@ -19,33 +19,33 @@ _TASK_OPTIONS = (
 
 
 def parser(description, epilog, output=True):
-    """The options that the programs for all engines have. ``output`` says whether the program writes results."""
+    """Returns a parser for the options of all engines' programs. ``output`` says whether the program writes results."""
     result = argparse.ArgumentParser(description=description, epilog=epilog,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     add = result.add_argument
     add("--model", required=True, help="a .lnfr file, or a checkpoint, which is converted first")
-    add("--dtype", choices=("f32", "bf16", "f16", "int8"), help="weight type for a checkpoint that is converted (f32)")
+    add("--dtype", choices=("f32", "bf16", "f16", "int8"), help="type of the weights of a converted checkpoint (f32)")
     add("--task", required=True, choices=sorted(TASKS))
     add("--input", required=True, help="a Parquet file, a folder of them, a Delta table or an Iceberg table")
     add("--format", default="auto", choices=("auto", "parquet", "delta", "iceberg"))
     if output:
-        add("--output", required=True, help="the folder of the results")
+        add("--output", required=True, help="the folder for the results")
     add("--field", default="text", help="the column with the texts (text)")
     add("--pair", help="the column with the second text of each pair")
-    add("--prefix", default="", help="stands before the names of the added columns")
+    add("--prefix", default="", help="a text before the names of the added columns")
     add("--unit-rows", type=_positive, default=100_000,
-        help="largest number of rows in a unit, which becomes one output file (100000)")
-    add("--threads", type=_positive, default=1, help="cores of a worker (1)")
+        help="the most rows of a unit, which becomes one output file (100000)")
+    add("--threads", type=_positive, default=1, help="threads of a worker, which needs as many cores (1)")
     add("--send-model", action="store_true",
-        help="send the model file to the workers; without it each machine must have the file at the same path")
+        help="send the model file to the workers; otherwise each machine must have the file at the same path")
     add("--normalize", dest="normalize_embeddings", action="store_true", help="embed: scale each vector to length 1")
-    add("--prompt", dest="prompt_name", metavar="NAME", help="embed: one of the model's prompts")
+    add("--prompt", dest="prompt_name", metavar="NAME", help="embed: name of one of the model's prompts")
     add("--dimensions", dest="truncate_dim", metavar="N", type=_positive,
         help="embed: keep only the first N values of each vector")
     add("--head", help="classify, tag, rerank: name of the head")
-    add("--all-scores", action="store_true", help="classify: the scores of all classes, too")
-    add("--max-tokens", type=_positive, help="most tokens of a text (the model's limit)")
-    add("--on-long", choices=("truncate", "window", "error"), help="what to do with texts above the limit")
+    add("--all-scores", action="store_true", help="classify: add the scores of all classes, too")
+    add("--max-tokens", type=_positive, help="the most tokens of a text (the model's limit)")
+    add("--on-long", choices=("truncate", "window", "error"), help="what to do with texts that have more tokens")
     return result
 
 
@@ -57,7 +57,7 @@ def _positive(text):
 
 
 def settings_of(arguments, model):
-    """The settings that the command line gives; one that its task doesn't take is refused."""
+    """Returns the settings of the command line. Raises ValueError for an option that the task doesn't take."""
     of_task, of_call = [], []
     for name, flag, tasks, for_class in _TASK_OPTIONS:
         value = getattr(arguments, name)

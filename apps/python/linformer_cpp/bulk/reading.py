@@ -1,4 +1,4 @@
-"""Reads the footers and the rows of a dataset's files."""
+"""Reads the footers and the rows of the files of a dataset."""
 from __future__ import annotations
 
 import contextlib
@@ -6,27 +6,27 @@ import contextlib
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-#: Bytes of the input's rows that are in memory at once, as far as a file's footer says how large its rows are.
+#: The bytes of the input's rows that should be in memory at a time, by the sizes that a file's footer gives.
 BATCH_BYTES = 32 << 20
 
 
 @contextlib.contextmanager
 def _opened(source):
     with source.filesystem.open_input_file(source.path) as file:
-        # Spark writes timestamps as INT96, which are read as nanoseconds without this; they overflow in the year 2262.
+        # Spark writes timestamps as INT96. Without this option they are read as nanoseconds, which overflow in 2262.
         yield pq.ParquetFile(file, buffer_size=1 << 20, coerce_int96_timestamp_unit="us")
 
 
 def footer_of(source):
-    """``(rows, schema)`` of a file, with the columns that its folder or its table adds."""
+    """Returns ``(rows, schema)`` of a file. The schema has the columns that the file's folder or table adds."""
     with _opened(source) as parquet:
         return parquet.metadata.num_rows, _projected(parquet.schema_arrow.empty_table(), source).schema
 
 
 def batches(source, first_row, rows, most_rows):
-    """RecordBatches of up to ``most_rows`` rows, of the rows from ``first_row`` on.
+    """Yields ``rows`` rows from ``first_row`` on, as RecordBatches of up to ``most_rows`` rows.
 
-    Only row groups with these rows are read. Batches are smaller where rows are large.
+    Only the row groups of these rows are read. If rows are large, batches have fewer rows.
     """
     with _opened(source) as parquet:
         groups, begin, skip, bytes_of_groups = [], 0, 0, 0
@@ -53,7 +53,8 @@ def batches(source, first_row, rows, most_rows):
 
 
 def _projected(table, source):
-    """A table with the columns of the table's schema, or else with the file's columns and the constants."""
+    """Returns the rows with the columns of ``source.schema``, or with the file's columns and the constants if it is
+    None."""
     if source.schema is None:
         for name, value in source.constants.items():
             if name not in table.schema.names:
@@ -64,7 +65,8 @@ def _projected(table, source):
 
 
 def _column(table, wanted, constants):
-    """A column by the id that Iceberg gives it where the file has ids, and by its name elsewhere."""
+    """Returns a column, which is found by Iceberg's id if the file has ids, and otherwise by its name. A column that
+    the file doesn't have gets its constant or nulls."""
     key = b"PARQUET:field_id"
     number = (wanted.metadata or {}).get(key)
     by_id = {(column.metadata or {}).get(key): position for position, column in enumerate(table.schema)}

@@ -1,4 +1,4 @@
-"""The Parquet files of a dataset: a file, a folder of files, a table of Delta Lake, or a table of Iceberg."""
+"""Finds the Parquet files of a dataset, which is a file, a folder of files, a Delta table or an Iceberg table."""
 from __future__ import annotations
 
 import functools
@@ -16,9 +16,10 @@ class Source:
 
     address    the address that the user gave for the whole dataset; its filesystem has the file
     path       the file's path in this filesystem
-    modified   when the file was written: nanoseconds since 1970, or 0 where a table never changes its files
-    constants  scalars by column: columns that the file doesn't contain, because its folder or its table has their value
-    schema     the table's schema, to which the file's columns are converted; None: the file's own schema
+    size       in bytes
+    modified   the time of the last change in nanoseconds since 1970, or 0 if the table never changes its files
+    constants  the values of columns that the file doesn't contain, because its folder's name or its table has them
+    schema     the table's schema, to which the file's columns are converted, or None for the file's own schema
     """
     address: str
     path: str
@@ -34,14 +35,14 @@ class Source:
 
 @functools.lru_cache(maxsize=64)
 def filesystem_of(address):
-    """``(filesystem, path in it)`` of a path, or of an address such as ``s3://bucket/folder``."""
+    """Returns the filesystem, and the path in it, of a path or of an address such as ``s3://bucket/folder``."""
     if "://" in address:
         return pafs.FileSystem.from_uri(address)
     return pafs.LocalFileSystem(), os.path.abspath(address)
 
 
 def sources(address, format="auto"):
-    """The files of a dataset, sorted by path. ``format`` is "parquet", "delta", "iceberg", or "auto"."""
+    """Returns the files of a dataset, sorted by path. ``format`` is "parquet", "delta", "iceberg", or "auto"."""
     from . import tables
     fs, path = filesystem_of(address)
     if format == "auto":
@@ -70,18 +71,18 @@ def _parquet(address):
     files = [entry for entry in fs.get_file_info(pafs.FileSelector(path, recursive=True))
              if entry.is_file and entry.path.endswith(".parquet") and not is_hidden(entry.path[len(path):])]
     if not files:
-        raise FileNotFoundError(f"there is no file *.parquet in {address}")
+        raise FileNotFoundError(f"{address} contains no *.parquet files")
     return [Source(address, entry.path, entry.size, entry.mtime_ns or 0, _hive_columns(entry.path[len(path):]))
             for entry in files]
 
 
 def is_hidden(relative):
-    """Whether a part of the path begins with ``_`` or ``.``; Spark and other readers leave such files out, too."""
+    """Returns whether a part of the path begins with ``_`` or ``.``. Spark and other readers skip these files, too."""
     return any(part.startswith(("_", ".")) and "=" not in part for part in relative.split("/") if part)
 
 
 def _hive_columns(relative):
-    """The columns whose values are the names of folders, ``name=value``. Their type is string."""
+    """Returns the columns whose values are in the names of folders, ``name=value``. Their type is string."""
     pairs = [unquote(part).split("=", 1) for part in relative.split("/")[:-1] if "=" in part]
     return {name: pa.scalar(None if value == "__HIVE_DEFAULT_PARTITION__" else value, pa.string())
             for name, value in pairs}

@@ -1,4 +1,4 @@
-"""The files of tables of Delta Lake and Iceberg, which their own libraries find."""
+"""Finds the files of Delta tables and Iceberg tables with the libraries of these formats."""
 from __future__ import annotations
 
 import re
@@ -11,7 +11,7 @@ from .sources import Source, filesystem_of
 
 
 def delta(address):
-    """The files of the newest version of a Delta table."""
+    """Yields the files of the newest version of a Delta table."""
     from deltalake import DeltaTable
     table = DeltaTable(address)
     features = set(table.protocol().reader_features or ()) & {"deletionVectors", "columnMapping"}
@@ -30,7 +30,7 @@ def delta(address):
 
 
 def iceberg(address):
-    """The files of the current snapshot of an Iceberg table."""
+    """Yields the files of the current snapshot of an Iceberg table."""
     from pyiceberg.io.pyarrow import schema_to_pyarrow
     from pyiceberg.table import StaticTable
     from pyiceberg.transforms import IdentityTransform
@@ -51,7 +51,7 @@ def iceberg(address):
 
 
 def newest_metadata(address):
-    """The address of the newest metadata file of an Iceberg table."""
+    """Returns the address of the newest metadata file of an Iceberg table."""
     if address.endswith(".metadata.json"):
         return address
     fs, path = filesystem_of(address)
@@ -69,13 +69,13 @@ def newest_metadata(address):
         raise FileNotFoundError(f"{place} has no file *.metadata.json with a version")
     newest = numbered[max(numbered)]
     if len(newest) > 1:
-        raise ValueError(f"{place} has the files {newest[0]} and {newest[1]} of one version; give the address of the "
-                         "one that the catalog names")
+        raise ValueError(f"{place} has two files of the same version, {newest[0]} and {newest[1]}; give the address of "
+                         "the one that the catalog names")
     return f"{place}/{newest[0]}"
 
 
 def _path_of(file_address, address):
-    """The path of a data file in the filesystem of the table's address."""
+    """Returns the path of a data file in the filesystem of the table's address."""
     if "://" not in file_address:
         return file_address
     scheme, rest = file_address.split("://", 1)

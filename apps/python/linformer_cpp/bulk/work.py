@@ -1,4 +1,4 @@
-"""What a worker does: it computes units, with one model for all of them."""
+"""Computes units in a worker, with one model for all of them."""
 from __future__ import annotations
 
 import functools
@@ -19,14 +19,14 @@ from .annotator import Annotator
 from .reading import batches, footer_of
 from .sources import filesystem_of
 
-#: Rows that are computed in one call.
+#: The most rows that are computed in one call.
 BATCH_ROWS = 1024
 
-#: Rows and bytes of a row group in the results. A worker holds about one row group in memory.
+#: A row group of the results ends when it has this number of rows or bytes. A worker has about one group in memory.
 GROUP_ROWS = 16384
 GROUP_BYTES = 128 << 20
 
-#: The folder of unfinished files, below that of the results. Readers skip names with an underscore.
+#: The folder for unfinished files in the folder of the results. Readers skip names that begin with an underscore.
 TEMPORARY = "_temporary"
 
 TASKS = {"embed": embedder.Embedder, "classify": classifier.Classifier, "rerank": reranker.Reranker,
@@ -34,24 +34,25 @@ TASKS = {"embed": embedder.Embedder, "classify": classifier.Classifier, "rerank"
 
 
 class UnitError(Exception):
-    """A unit can't be computed; its message is one sentence, which the engines carry to the program."""
+    """A unit can't be computed. The message is one sentence, which the engine passes on to the program."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What the results of a run depend on, beside the texts."""
+    """The settings that determine the results of a run for given texts."""
     task: str
     model_hash: str
     field: str
     pair_field: str | None
     prefix: str
-    options: tuple  # (name, value) pairs for the task's class
-    call_options: tuple  # (name, value) pairs for the Annotator
+    options: tuple  # Pairs (name, value) for the task's class.
+    call_options: tuple  # Pairs (name, value) for the Annotator.
 
 
 @dataclass(frozen=True)
 class Report:
-    """The outcome of a unit. ``seconds`` is 0 where its file existed already."""
+    """The outcome of a unit. ``bad`` is the number of rows with an error. ``seconds`` is 0 if its file already
+    existed."""
     name: str
     rows: int
     bad: int
@@ -60,7 +61,7 @@ class Report:
 
 @functools.lru_cache(maxsize=4)
 def model_hash_of(path):
-    """The hash of a model file's bytes."""
+    """Returns the hash of the bytes of a model file."""
     found = hashlib.blake2b(digest_size=16)
     with open(path, "rb") as file:
         while block := file.read(1 << 22):
@@ -70,18 +71,18 @@ def model_hash_of(path):
 
 @functools.lru_cache(maxsize=4)
 def cached_annotator(settings, model, threads):
-    """The annotator for these settings, which a process creates once."""
+    """Returns the annotator for these settings, which is created only once in a process."""
     if model_hash_of(model) != settings.model_hash:
-        raise ValueError(f"the model file {model} of this worker differs from the one with which the run was started; "
+        raise ValueError(f"the model file {model} of this worker differs from the one that the run was started with; "
                          "copy the same file to every machine, or use --send-model")
     task = TASKS[settings.task](Model(model), threads=threads, **dict(settings.options))
     return Annotator(task, settings.field, settings.pair_field, settings.prefix, **dict(settings.call_options))
 
 
 def save_received_model(read_bytes, model_hash):
-    """Saves a model file that was sent with the job in this machine's folder for temporary files. Returns its path.
+    """Saves a model file that was sent with the job in the machine's folder for temporary files. Returns its path.
 
-    ``read_bytes()`` is called only if the file isn't there yet. All workers of a machine map the same file.
+    ``read_bytes()`` is called only if the file doesn't exist yet. All workers of a machine map the same file.
     """
     path = os.path.join(tempfile.gettempdir(), f"linformer-{model_hash}.lnfr")
     if not os.path.exists(path):
@@ -89,7 +90,7 @@ def save_received_model(read_bytes, model_hash):
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(read_bytes())
-            os.chmod(temporary, 0o644)  # other users of this machine read the same file
+            os.chmod(temporary, 0o644)  # Other users of this machine may read the file.
             os.replace(temporary, path)
         except BaseException:
             os.unlink(temporary)
@@ -98,13 +99,13 @@ def save_received_model(read_bytes, model_hash):
 
 
 def compute(unit, settings, model, threads, output):
-    """Computes a unit and writes its file, which appears complete or not at all. A file that exists is left alone.
+    """Computes a unit and writes its file, which appears complete or not at all. An existing file isn't changed.
 
-    Any worker may compute any unit any number of times: the file has the same name and the same bytes.
+    Any worker may compute any unit any number of times. The file always has the same name and the same bytes.
     """
     try:
         return _compute(unit, settings, model, threads, output)
-    except Exception as error:  # a library's error may be of a class that the driver doesn't have
+    except Exception as error:  # The driver may not have the class of a library's error.
         raise UnitError(f"{unit.source.path}: {str(error) or type(error).__name__}") from error
 
 
@@ -133,8 +134,8 @@ def _compute(unit, settings, model, threads, output):
             if waiting:
                 writer.write_table(pa.Table.from_batches(waiting), GROUP_ROWS)
         if rows != unit.rows:
-            raise ValueError(f"there are {rows} rows from row {unit.first_row} on instead of {unit.rows}: the file has "
-                             "changed since the run began")
+            raise ValueError(f"there are {rows} rows from row {unit.first_row} on instead of {unit.rows}, so the file "
+                             "has changed since the run began")
         fs.move(temporary, final)
     except BaseException:
         if fs.get_file_info(temporary).type != pafs.FileType.NotFound:
@@ -144,7 +145,7 @@ def _compute(unit, settings, model, threads, output):
 
 
 def report_of(fs, path, error_column):
-    """The report of a file that exists, from its footer."""
+    """Returns the report of an existing file of results, from its footer."""
     with fs.open_input_file(path) as file:
         metadata = pq.ParquetFile(file).metadata
     bad = 0

@@ -1,1 +1,2 @@
-"""The package inside other libraries. Each module imports its library, which is no dependency of this package."""
+"""Connects the package to other libraries. Each module imports its library, which isn't a dependency of this
+package."""

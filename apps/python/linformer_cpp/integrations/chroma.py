@@ -1,4 +1,4 @@
-"""An embedding function of Chroma.
+"""An embedding function for Chroma.
 
     from linformer_cpp.integrations.chroma import LinformerEmbeddingFunction
     collection = client.create_collection("films", embedding_function=LinformerEmbeddingFunction("all-MiniLM-L6-v2"))
@@ -9,7 +9,7 @@ from ..embedder import Embedder
 
 
 class LinformerEmbeddingFunction(EmbeddingFunction):
-    """``model`` (a path) and ``options`` are those of ``linformer_cpp.Embedder``; a collection remembers both."""
+    """``model`` (a path) and ``options`` are those of ``linformer_cpp.Embedder``. A collection stores both."""
 
     def __init__(self, model, **options):
         self._config = {"model": str(model), "options": options}

@@ -1,4 +1,4 @@
-"""Functions of SQL in DuckDB.
+"""SQL functions for DuckDB.
 
     from linformer_cpp.integrations.duckdb import register
     register(connection, embedder=embedder, classifier=classifier)
@@ -9,8 +9,8 @@ import pyarrow
 
 
 def register(connection, embedder=None, classifier=None, embed_name="embed", classify_name="classify"):
-    """Makes ``embed(VARCHAR) -> FLOAT[d]`` of an ``Embedder`` and ``classify(VARCHAR) -> VARCHAR`` of a ``Classifier``.
-    The functions take columns at once, as Arrow arrays; NULL stays NULL."""
+    """Creates the function ``embed(VARCHAR) -> FLOAT[d]`` for an ``Embedder``, and ``classify(VARCHAR) -> VARCHAR`` for
+    a ``Classifier``. The functions take many rows in one call, as Arrow arrays. The result of NULL is NULL."""
     if embedder is not None:
         width = embedder.get_sentence_embedding_dimension()
 

@@ -1,4 +1,4 @@
-"""``Embeddings`` of LangChain.
+"""An ``Embeddings`` class for LangChain.
 
     from linformer_cpp.integrations.langchain import LinformerEmbeddings
     store = InMemoryVectorStore(LinformerEmbeddings("bge-small-en-v1.5", threads=2))
@@ -9,8 +9,8 @@ from ..embedder import Embedder
 
 
 class LinformerEmbeddings(Embeddings):
-    """``model`` and ``options`` are those of ``linformer_cpp.Embedder``. Queries have the model's prompt "query" before
-    them, and documents its prompt "document", where it has these."""
+    """``model`` and ``options`` are those of ``linformer_cpp.Embedder``. If the model has prompts for queries and for
+    documents, they are put before the texts."""
 
     def __init__(self, model, *, normalize_embeddings=True, **options):
         self.embedder = model if isinstance(model, Embedder) else Embedder(model, **options)

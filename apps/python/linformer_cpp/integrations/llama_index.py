@@ -1,4 +1,4 @@
-"""An embedding model of LlamaIndex.
+"""An embedding model for LlamaIndex.
 
     from linformer_cpp.integrations.llama_index import LinformerEmbedding
     Settings.embed_model = LinformerEmbedding("bge-small-en-v1.5", threads=2)

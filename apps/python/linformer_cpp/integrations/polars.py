@@ -1,4 +1,4 @@
-"""Expressions of Polars.
+"""Expressions for Polars.
 
     from linformer_cpp.integrations.polars import embed, classify
     frame.with_columns(vector=embed(pl.col("text"), embedder), label=classify(pl.col("text"), classifier))
@@ -8,7 +8,7 @@ import polars as pl
 
 
 def embed(column, embedder, **options):
-    """A column of vectors (``pl.Array(pl.Float32, d)``) of a column of texts; null stays null."""
+    """Returns a column of vectors (``pl.Array(pl.Float32, d)``) for a column of texts. The result of null is null."""
     width = embedder.get_sentence_embedding_dimension()
 
     def vectors(texts):
@@ -22,7 +22,7 @@ def embed(column, embedder, **options):
 
 
 def classify(column, classifier):
-    """A column with each text's best label; null stays null."""
+    """Returns a column with the best label of each text. The result of null is null."""
     def labels(texts):
         given = texts.is_not_null()
         found = iter(classifier(texts.filter(given).to_list()))

@@ -1,4 +1,4 @@
-"""A module for ``SentenceTransformer``: the whole model, from texts to vectors.
+"""A module for ``SentenceTransformer`` that is the whole model, from texts to vectors.
 
     from sentence_transformers import SentenceTransformer
     from linformer_cpp.integrations.sentence_transformers import LinformerModule
@@ -12,17 +12,17 @@ import torch
 
 try:
     from sentence_transformers.sentence_transformer.modules import InputModule as _Base
-except ImportError:  # before sentence-transformers 6
+except ImportError:  # sentence-transformers is older than 6.
     try:
         from sentence_transformers.models import InputModule as _Base
-    except ImportError:  # before 5
+    except ImportError:  # It is older than 5.
         _Base = torch.nn.Module
 
 from ..embedder import Embedder
 
 
 class LinformerModule(_Base):
-    """``model`` and ``options`` are those of ``linformer_cpp.Embedder``. Vectors are on the CPU."""
+    """``model`` and ``options`` are those of ``linformer_cpp.Embedder``. Vectors are tensors on the CPU."""
 
     save_in_root = False
 

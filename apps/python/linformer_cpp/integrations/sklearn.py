@@ -1,4 +1,4 @@
-"""A transformer and a classifier of scikit-learn.
+"""A transformer and a classifier for scikit-learn.
 
     from linformer_cpp.integrations.sklearn import TextVectors
     pipeline = make_pipeline(TextVectors("all-MiniLM-L6-v2"), LogisticRegression())
@@ -11,7 +11,7 @@ from ..embedder import Embedder
 
 
 class TextVectors(TransformerMixin, BaseEstimator):
-    """Texts to float32 ``[n, d]``. There is nothing to fit."""
+    """Transforms texts into float32 ``[n, d]``. ``fit()`` has no effect."""
 
     def __init__(self, model, *, normalize=True, threads=1, truncate_dim=None):
         self.model, self.normalize, self.threads, self.truncate_dim = model, normalize, threads, truncate_dim
@@ -29,7 +29,7 @@ class TextVectors(TransformerMixin, BaseEstimator):
 
 
 class TextClassifier(ClassifierMixin, BaseEstimator):
-    """A trained classifier; its ``classes_`` are the model's labels. There is nothing to fit."""
+    """A trained classifier. Its ``classes_`` are the model's labels, and ``fit()`` has no effect."""
 
     def __init__(self, model, *, head=None, threads=1):
         self.model, self.head, self.threads = model, head, threads
