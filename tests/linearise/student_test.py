@@ -80,6 +80,8 @@ def test_saving_and_loading_gives_the_same_student(tmp_path):
     folder = make_model(tmp_path / "teacher")
     student = make_student(folder, "w7k9,full,k12")
     student.save(tmp_path / "student", N)
+    modes = {(tmp_path / "student" / name).stat().st_mode for name in ("model.safetensors", "config.json")}
+    assert len(modes) == 1  # safetensors writes files that only their owner can read.
     tensors = load_file(str(tmp_path / "student" / "model.safetensors"))
     assert set(name for name in tensors if name.startswith("linformer.")) == {
         f"linformer.layers.{i}.{side}" for i in (0, 2) for side in ("keys", "values")}

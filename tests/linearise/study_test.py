@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from conftest import environment, make_model, make_texts
-from study import controls, corpora, plan, runs, tables
+from study import controls, corpora, plan, runs, tables, theorems
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +68,15 @@ def test_a_control_is_computed_once_and_to_the_digit(context, monkeypatch):
         runs.Run("controls", "x", dict(settings, seed=2), controls.compute), context)
     assert first["measured"] == runs.execute(run, context, 1)["measured"]
     assert set(first["measured"]) == {"whole", "40"} and first["settings"]["seed"] == 1
+
+
+def test_theorems_read_texts_up_to_the_positions_of_the_model(context, programs):
+    """Like all-MiniLM-L6-v2, the model has a limit that is lower than its number of positions."""
+    path = context.models["minilm"] / "config.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), "max_seq_length": 20}))
+    made = theorems.compute(theorems.settings(0.5, 2, "16,32"), context)
+    assert [line["n"] for line in made["lengths"]] == [16, 32]
+    assert all(1 <= line["singular_half"] <= line["n"] for line in made["lengths"])
 
 
 def test_paired_differences_by_hand(context):

@@ -13,6 +13,9 @@ def whole(path):
     temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         yield temporary
+        mask = os.umask(0)
+        os.umask(mask)
+        temporary.chmod(0o666 & ~mask)  # Some libraries write files that only their owner can read.
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)

@@ -2,7 +2,7 @@
 --error` computes both."""
 import json
 
-from linearise import programs
+from linearise import encoder, programs
 from study import corpora
 from study.runs import Run
 
@@ -28,7 +28,10 @@ def compute(chosen, context):
     """Measures the k with the longest held-out texts."""
     work = context.work / "theorems"
     work.mkdir(parents=True, exist_ok=True)
-    programs.convert(context.models[chosen["model"]], work / "model.lnfr")
+    # The folder may limit texts to fewer tokens than its table has positions.
+    length = max(map(int, chosen["lengths"].split(",")))
+    encoder.load(context.models[chosen["model"]]).save(work / "model", length)
+    programs.convert(work / "model", work / "model.lnfr")
     _, held = corpora.mixed_texts(context.data)
     longest = sorted(held.texts, key=lambda words: -len(words[0]))[:chosen["texts"]]
     (work / "texts.txt").write_text("".join(" ".join(words[0].split()) + "\n" for words in longest), encoding="utf-8")
