@@ -245,11 +245,9 @@ class Job:
         self.progress.stage("speed")
         self.work.mkdir(parents=True, exist_ok=True)
         files = {"teacher": self.work / "teacher.lnfr", "student": self.work / "student.lnfr"}
-        folder = self.teacher_folder
-        if self.length > self.teacher.positions:
-            folder = self.work / "teacher-extended"
-            longer = encoder.load(self.teacher_folder, positions=self.length, extend=self.options.extend)
-            longer.save(folder, self.length)
+        # The teacher's own folder may allow fewer tokens.
+        folder = self.work / "teacher-measured"
+        encoder.load(self.teacher_folder, positions=self.length, extend=self.options.extend).save(folder, self.length)
         lengths = sorted({max(8, self.length // 4), max(8, self.length // 2), self.length})
         made = {}
         for dtype in ("f32", "int8"):
