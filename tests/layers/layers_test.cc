@@ -148,6 +148,8 @@ TEST_CASE("a room of the program may include only lower rooms") {
 TEST_CASE("folders of the programs and the converter may have at most 25 files") {
   CHECK(check_folder("apps/cli/input", 25).empty());
   CHECK(check_folder("tests/cli", 80).empty());
+  CHECK(check_folder("apps/research/study/results/labels", 80).empty());
+  CHECK(check_folder("apps/research/study", 26).size() == 1);
   for (const char* folder : {"apps", "apps/cli", "apps/cli/commands", "converter", "converter/writer"}) {
     CAPTURE(folder);
     CHECK(check_folder(folder, 26).size() == 1);

@@ -31,7 +31,7 @@ Findings check_links(const std::string& file, const std::string& cmake);
 // A file of the program `linformer` may include only its own room (folder) of apps/ and lower rooms. `file` is relative
 // to the root.
 Findings check_rooms(const std::string& file, const std::string& source);
-// A folder of apps or converter may have at most 25 files.
+// A folder of apps or converter may have at most 25 files, but for the results of the study.
 Findings check_folder(const std::string& folder, int files);
 // No file may contain a path of a particular machine or the host of a package registry.
 Findings check_machine_paths(const std::string& file, const std::string& text);
