@@ -5,7 +5,7 @@
 #   linformer_install build fuzz    # the same, and what the fuzz targets need (tests/fuzz)
 #   linformer_install build debian  # the same, and what makes Debian packages (apps/release)
 #   linformer_install build release # the same, and what makes the archives of a release (apps/release)
-#   linformer_install aarch64       # what a build for AArch64 needs (tests/targets)
+#   linformer_install aarch64       # the compiler and the emulator for AArch64 (tests/targets)
 #   linformer_ccache                # makes later builds use ccache; call it in the source root
 # linformer_install installs only missing packages and asks no questions. On a system without apt it prints the list and
 # succeeds; CMake then says what it can't find.

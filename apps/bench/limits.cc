@@ -63,10 +63,10 @@ size_t words_to_read(int threads) {
   return static_cast<size_t>(std::max(bytes / count / block, uint64_t{1}) * block / sizeof(uint64_t));
 }
 
-// Returns the best rate of several attempts of `seconds` each, in 1e9 per second. Each call of work(thread) counts as
-// `amount`. An attempt counts the calls of all threads, and lasts from the moment when the last thread is ready until
-// the last thread ends. If there are more threads than processors, the time of a processor is then not counted twice. A
-// thread that ends before the others loses less than the time of a call.
+// Measures a rate in several attempts of `seconds` each, and returns the best one, in units of 1e9 per second. In an
+// attempt, each thread calls work(thread) again and again, and a call does `amount` operations or bytes. The rate is the
+// sum over all threads, divided by the time from the moment when the last thread is ready to the end of the last thread.
+// All threads share this time, so the rate isn't too high if there are more threads than processors.
 double best_rate(int threads, double seconds, double amount, const std::function<void(int)>& work) {
   using Clock = std::chrono::steady_clock;
   const auto span = std::chrono::duration<double>(seconds);

@@ -69,7 +69,8 @@ class DeviceMemory {
   std::byte* data_;
 };
 
-// Returns the best rate of several attempts, in 1e9 per second. Each call of work() counts as `amount`.
+// Measures a rate in several attempts, and returns the best one, in units of 1e9 per second. A call of work() does
+// `amount` operations or bytes.
 template <class Work>
 double device_rate(cuda::Stream& stream, double amount, const Work& work) {
   double best = 0;

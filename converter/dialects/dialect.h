@@ -70,8 +70,8 @@ std::string unknown_dialect(std::string_view name);
 
 // Returns the dialect of the checkpoint. If `wanted` is not empty, it is the dialect of that name. Otherwise it is the
 // dialect that an exported file names in its metadata, if it fits the tensors, and else the one with the highest score.
-// Sets checkpoint.wrapper to the length of the prefix that all names have and the dialect's own names don't have, and
-// removes tensors that don't belong to the model (model_prefix.h). `settings` are the user's. Throws Error if no
+// If all tensor names begin with a prefix that the dialect doesn't know, its length is stored in checkpoint.wrapper.
+// Tensors that don't belong to the model are removed (model_prefix.h). `settings` are the user's. Throws Error if no
 // dialect fits, or not `wanted`; the error says which tensors were found and what is supported.
 const Dialect& recognise(Checkpoint& checkpoint, const std::string& wanted, const Settings& settings, Report& report);
 

@@ -1,4 +1,4 @@
-// Writes files that appear under their names only when they are complete.
+// Writes files to temporary names, and renames them when they are complete.
 #pragma once
 
 #include <cstddef>

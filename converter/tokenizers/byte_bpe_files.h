@@ -25,7 +25,7 @@ bool split_merge(std::string_view line, NamedMerge* merge);
 
 // Stores the tokens, and the merges as indices of tokens. If `bytes` is true, the names are bytes written in GPT-2's
 // printable alphabet; otherwise the tokens are the characters of their names. `where` names the source of the merges in
-// errors. Throws Error if a merge has a token that is not in the vocabulary.
+// errors. Throws Error if a token that a merge joins or makes is not in the vocabulary.
 void store_bpe(const NamedTokens& names, const std::vector<NamedMerge>& merges, bool bytes, const std::string& where,
                OwnedTokenizer* tokenizer);
 

@@ -18,8 +18,8 @@ struct LibraryNames {
   const char* files[2];  // The names of files, in the order in which they are tried. Null entries are skipped.
 };
 
-// Opens the first of the files that can be opened, and returns its handle. If there is none, returns io_error with the
-// reason for the last file and the package to install.
+// Tries the files in their order, and returns the handle of the first one that can be opened. If none can be opened, it
+// returns io_error. The message has the system's error for the last file, and names the package to install.
 Result<void*> open_library(const LibraryNames& names);
 // Returns an error (unsupported) if the library has no such function.
 Status find_function(void* handle, const LibraryNames& names, const char* name, void** function);

@@ -367,7 +367,7 @@ TEST_CASE("the machine's tiles give the same bits as emulated tiles") {
   }
 }
 
-TEST_CASE("an epilogue that runs row by row gives the same bits as one that finishes whole blocks") {
+TEST_CASE("AMX products have the same bits with an epilogue for each row and one for each block") {
   if (!carries(Extension::amx) || !machine_has(Extension::amx)) return;  // This machine has no AMX.
   if constexpr (carries(Extension::amx)) {
     Random random(25);

@@ -154,7 +154,7 @@ class PerplexityCommand {
     }
   }
 
-  // Adds the text in ids_, types_ and candidates_ to the sums.
+  // Masks and predicts tokens of the text whose tokens are in ids_, and adds the results to sums_.
   void add() {
     const bool strip = sums_.session().plan().options.run.padding == Padding::strip;
     types_.resize(ids_.size());

@@ -83,8 +83,9 @@ struct Control {
   // May be null. If the caller sets the flag, the conversion ends with Code::cancelled after the current tensor.
   const std::atomic<bool>* cancel = nullptr;
   // The memory, in bytes, that reading a checkpoint's file may take beside the file itself and the values of its
-  // tensors. A file that needs more is refused with an Error. Every file also has a limit in proportion to its size
-  // (converter/README.md); 0 means that only that limit holds. max_memory does not apply to vocabularies and settings.
+  // tensors. The converter throws Error for a file that needs more. If 0, memory is limited only in proportion to the
+  // size of the file (converter/README.md), which holds in any case. max_memory doesn't apply to vocabularies and
+  // settings.
   uint64_t max_memory = 0;
 };
 

@@ -136,7 +136,7 @@ std::string file_kind(std::string_view start) {
 }
 
 std::string binary_kind(std::string_view start, size_t at) {
-  // In ASCII text that is encoded as UTF-16, every second byte is NUL.
+  // UTF-16 encodes an ASCII character as its byte and a NUL byte, so every second byte of such a text is NUL.
   const std::string_view sample = start.substr(0, std::min<size_t>(start.size(), 64) & ~size_t{1});
   size_t nul[2] = {};
   for (size_t i = 0; i < sample.size(); ++i) nul[i % 2] += sample[i] == '\0';
