@@ -64,9 +64,9 @@ size_t words_to_read(int threads) {
 }
 
 // Measures a rate in several attempts of `seconds` each, and returns the best one, in units of 1e9 per second. In an
-// attempt, each thread calls work(thread) again and again, and a call does `amount` operations or bytes. The rate is the
-// sum over all threads, divided by the time from the moment when the last thread is ready to the end of the last thread.
-// All threads share this time, so the rate isn't too high if there are more threads than processors.
+// attempt, each thread calls work(thread) again and again, and a call does `amount` operations or bytes. The rate is
+// the sum over all threads, divided by the time from the moment when the last thread is ready to the end of the last
+// thread. All threads share this time, so the rate isn't too high if there are more threads than processors.
 double best_rate(int threads, double seconds, double amount, const std::function<void(int)>& work) {
   using Clock = std::chrono::steady_clock;
   const auto span = std::chrono::duration<double>(seconds);

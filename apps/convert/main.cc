@@ -160,7 +160,8 @@ void warn_of_misspellings(const linformer::convert::Report& report) {
   std::cerr << "linformer-convert: note: nothing used the setting" << (count == 1 ? " " : "s ") << names << "\n";
 }
 
-// Returns the name that errors and reports give to an option of the converter: the command-line option, such as --dtype.
+// Returns the name that errors and reports give to an option of the converter: the command-line option, such as
+// --dtype.
 std::string option_name(linformer::convert::Option option, const std::string& value) {
   using linformer::convert::Option;
   static constexpr std::pair<Option, const char*> flags[] = {
