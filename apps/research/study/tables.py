@@ -2,6 +2,7 @@
 import statistics
 
 from linearise.charts import line_chart
+from linearise.files import write_text
 from study import controls, labels, pretraining, theorems
 from study.markdown import standard_error, table
 
@@ -151,11 +152,11 @@ def write(context):
         if old.name not in pictures:
             old.unlink()
     for name, picture in pictures.items():
-        (folder / name).write_text(picture, encoding="utf-8")
+        write_text(folder / name, picture)
     def shown(prefix):
         return "".join(f"\n![{name[:-4]}](pictures/{name})\n" for name in sorted(pictures) if name.startswith(prefix))
     other = sorted(name for name in pictures if not name.startswith(("controls", "theorems", "labels")))
     text = (HEAD + controls_report(context) + shown("controls") + "\n" + labels.report(context) + shown("labels") +
             "\n" + pretraining.report(context) + "".join(f"\n![{name[:-4]}](pictures/{name})\n" for name in other) +
             theorems_report(context) + shown("theorems"))
-    (context.results.parent / "RESULTS.md").write_text(text, encoding="utf-8")
+    write_text(context.results.parent / "RESULTS.md", text)
