@@ -1,18 +1,19 @@
 # Compiler and linker options of the programs and their own libraries; the runtime has its own.
 #
-# Each folder chooses the optimisation of its release builds. Code that runs once in a command, or reads descriptions,
-# is compiled with -Os, which makes it a third smaller than -O2. Code that runs for each record is compiled with -O2,
-# since -O3 gained no measurable time and made the programs a tenth larger. Loops over weights keep -O3
-# (linformer_fast).
+# Each folder chooses the optimisation of its release builds. Code that runs once in a command, or only reads the
+# description of a model, is compiled with -Os, which makes it a third smaller than -O2. Code that runs for each record
+# is compiled with -O2, since -O3 gained no measurable time and made the programs a tenth larger. Loops over weights
+# keep -O3 (linformer_fast).
 #
-# The others make memory errors harder to exploit. Kernels could be slower with them.
+# The following options make memory errors harder to exploit. The runtime doesn't have them, because kernels could be
+# slower.
 #
 #   -z relro, -z now             the table of imported functions' addresses is read-only once the program runs
 #   _FORTIFY_SOURCE              the C library checks the sizes of buffers; needs optimisation
-#   -fstack-protector-strong     the program ends when its stack was overwritten
-#   -fcf-protection              indirect jumps may reach only places that the compiler marked (x86-64). The linker marks
-#                                the program as protected only where all objects were compiled so; on Debian the C
-#                                library's crt1.o was not
+#   -fstack-protector-strong     the program ends if a function has overwritten its return address
+#   -fcf-protection              indirect jumps may reach only places that the compiler marked (x86-64). The linker
+#                                marks the program as protected only if all its objects were compiled with this option;
+#                                Debian's crt1.o was not
 include(CheckCXXCompilerFlag)
 include(CheckLinkerFlag)
 
@@ -43,9 +44,9 @@ macro(linformer_program_folder level)
   add_link_options(${linformer_hardened_links})
 endmacro()
 
-# linformer_fast(SOURCES...): these files loop over weights or measure what the processor can do.
+# linformer_fast(SOURCES...) compiles files with -O3. They loop over weights or measure what the processor can do.
 function(linformer_fast)
-  # CMake never compiles a file that has options of its own as a part of a larger one.
+  # In a unity build, CMake compiles a file that has its own options separately. So only release builds set them.
   if(NOT LINFORMER_UNITY OR CMAKE_BUILD_TYPE STREQUAL Release)
     set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS $<$<CONFIG:Release>:-O3>)
   endif()

@@ -24,7 +24,8 @@ int64_t largest_id(const TokenizerDescription& tokenizer) {
 void add_tokenizer(TokenizerDescription tokenizer, const std::string& source, const std::vector<std::string>& notes,
                    ModelDescription* description, Report* report) {
   const EncoderDescription& encoder = description->encoder;
-  if (encoder.embedding.tokens == absent) fail("the model takes vectors: leave ", mark(Option::tokenizer), " out");
+  if (encoder.embedding.tokens == absent)
+    fail("the model takes vectors, not tokens: leave ", placeholder(Option::tokenizer), " out");
   // A tokenizer that the runtime can't load is refused here, so that no model file is written with it.
   if (const Status status = TokenizerFactory::create(tokenizer).status(); !status.ok())
     fail(source, ": ", status.message());
@@ -53,7 +54,7 @@ void add_tokenizer(TokenizerDescription tokenizer, const std::string& source, co
   // Some models of RoBERTa's kind, which have a single token type, come with a tokenizer of BERT's kind, which gives
   // the second text of a pair another type. These models are run without token types.
   if (!description->tokenizer.pair_types.empty()) {
-    report->notes.push_back("The tokenizer gives the second text another token type; the model has one for all.");
+    report->notes.push_back("The tokenizer gives the second text another token type, but the model has only one.");
     description->tokenizer.pair_types.clear();
   }
 }

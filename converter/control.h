@@ -18,17 +18,17 @@ inline void throw_if_cancelled(const Control& control) {
   if (control.cancel != nullptr && control.cancel->load(std::memory_order_relaxed)) throw Cancelled();
 }
 
-inline void advance(const Control& control, const char* phase, double done) {
+inline void report_progress(const Control& control, const char* phase, double done) {
   throw_if_cancelled(control);
   if (control.progress) control.progress(phase, done);
 }
 
 // Returns the options that give a weight another type, in parentheses, if the error says that the weight can't be
 // stored in its present type. Returns "" for other errors.
-inline std::string advice(const writer::WriteError& error) {
+inline std::string type_option_hint(const writer::WriteError& error) {
   if (error.weight().empty()) return "";
-  std::string sentence = " (" + mark(Option::keep, "f32:" + error.weight());
-  if (!error.type_for_all().empty()) sentence += ", " + mark(Option::weight_type, error.type_for_all());
+  std::string sentence = " (" + placeholder(Option::keep, "f32:" + error.weight());
+  if (!error.alternative_type().empty()) sentence += ", " + placeholder(Option::weight_type, error.alternative_type());
   return sentence + ")";
 }
 
@@ -36,19 +36,20 @@ inline std::string advice(const writer::WriteError& error) {
 // code. In the report and in errors, Control::option_name sets the words for options. The message of an Error is one
 // line without control characters, even if the names of files or tensors in it contain some.
 template <class Work>
-auto with_public_words(const Control& control, const Work& work) {
+auto run_with_public_errors(const Control& control, const Work& work) {
   try {
     auto report = work();
-    name_options(control, &report);
+    insert_option_names(control, &report);
     return report;
   } catch (const Cancelled&) {
     throw Error("the conversion was cancelled, so nothing was written", Code::cancelled);
   } catch (const writer::WriteError& error) {
-    throw Error(without_controls(with_names(error.what() + advice(error), control)), Code::unsupported);
+    throw Error(escape_control_chars(with_option_names(error.what() + type_option_hint(error), control)),
+                Code::unsupported);
   } catch (const files::WriteError& error) {
-    throw Error(without_controls(error.what()), Code::io_error);
+    throw Error(escape_control_chars(error.what()), Code::io_error);
   } catch (const Error& error) {
-    throw Error(without_controls(with_names(error.what(), control)), error.code());
+    throw Error(escape_control_chars(with_option_names(error.what(), control)), error.code());
   }
 }
 

@@ -34,7 +34,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Inputs {
-  // The folder of the model, if the checkpoint is a folder or a file of a usual name beside a config.json; else empty.
+  // The folder of the model. Empty if the checkpoint is a file that does not belong to such a folder, see folder_of().
   std::string folder;
   std::string checkpoint, tokenizer;
   // The path or JSON of ConvertOptions::config, and the path of config.json beside the checkpoint.
@@ -110,7 +110,7 @@ Inputs find_inputs(const ConvertOptions& options, ValueStore* store, Report* rep
       inputs.found_config = (folder / "config.json").string();
       report->notes.push_back(options.config.empty()
                                   ? "Settings were read from config.json of the checkpoint's folder."
-                                  : "What " + mark(Option::config) +
+                                  : "What " + placeholder(Option::config) +
                                         " doesn't say was read from config.json of the checkpoint's folder.");
     }
     inputs.labels_folder = folder.string();
@@ -124,11 +124,11 @@ Inputs find_inputs(const ConvertOptions& options, ValueStore* store, Report* rep
   return inputs;
 }
 
-void refuse_inputs(const std::vector<std::string>& inputs, const std::string& output) {
+void refuse_output_among(const std::vector<std::string>& inputs, const std::string& output) {
   std::error_code error;
   for (const std::string& input : inputs) {
     if (!input.empty() && fs::equivalent(input, output, error)) {
-      fail("the output ", output, " is the input ", input, ": give another name with ", mark(Option::output));
+      fail("the output ", output, " is the input ", input, ": give another name with ", placeholder(Option::output));
     }
   }
 }
@@ -137,14 +137,14 @@ void check_output(const ConvertOptions& options, const Inputs& inputs) {
   std::error_code error;
   if (files::output_target(options.output).kind != files::OutputTarget::Kind::file) return;
   if (!fs::exists(options.output, error)) return;
-  refuse_inputs({inputs.checkpoint, inputs.given_config, inputs.found_config, inputs.tokenizer}, options.output);
+  refuse_output_among({inputs.checkpoint, inputs.given_config, inputs.found_config, inputs.tokenizer}, options.output);
   if (options.replace_any || !is_file(options.output)) return;
   std::array<char, sizeof(container_magic)> start{};
   std::ifstream(options.output, std::ios::binary).read(start.data(), start.size());
   if (fs::file_size(options.output, error) > 0 &&
       std::memcmp(start.data(), container_magic.data(), start.size()) != 0) {
-    fail("the output ", options.output, " exists and is no model file: give another name with ", mark(Option::output),
-         ", or ", mark(Option::replace_any), " to replace it");
+    fail("the output ", options.output, " exists and is no model file: give another name with ",
+         placeholder(Option::output), ", or ", placeholder(Option::replace_any), " to replace it");
   }
 }
 
@@ -155,7 +155,7 @@ bool is_inline_settings(const std::string& config) {
 
 // Reads the settings that the user gave, either as the path of a file or as the JSON itself.
 Value read_given_settings(const std::string& config, ValueStore& store) {
-  if (is_inline_settings(config)) return parse_json(store, config, mark(Option::config) + " " + quote(config));
+  if (is_inline_settings(config)) return parse_json(store, config, placeholder(Option::config) + " " + quote(config));
   std::error_code error;
   if (fs::status(config, error).type() != fs::file_type::not_found) return read_json_file(config, store, true);
   fail(config, " does not exist: give a file of settings, or the settings as JSON, ",
@@ -171,9 +171,9 @@ void read_config(const std::string& path, bool given, ValueStore* store, Setting
   if (!root.is(ValueKind::dict)) fail(path, " holds a ", root.kind_name(), ", not a JSON object of settings");
   const std::vector<std::string> groups = {"model", "args", "config"};
   if (given) {
-    settings->add_given(root, is_inline_settings(path) ? mark(Option::config) : path, groups);
+    settings->add_user_settings(root, is_inline_settings(path) ? placeholder(Option::config) : path, groups);
   } else {
-    settings->add_found(root, path);
+    settings->add_found_file(root, path);
     for (const std::string& group : groups) settings->add_source(root.find(group), path + ", " + group);
   }
 }
@@ -182,7 +182,7 @@ void read_config(const std::string& path, bool given, ValueStore* store, Setting
 Settings read_settings(const ConvertOptions& options, const Inputs& inputs, ValueStore* store) {
   Settings settings;
   if (!options.head_kinds.empty()) {
-    settings.add_given(head_kind_setting(options.head_kinds, *store), head_kind_option());
+    settings.add_user_settings(head_kind_setting(options.head_kinds, *store), head_kind_option());
   }
   read_config(inputs.given_config, true, store, &settings);
   settings.add_source(inputs.cross_encoder, "config_sentence_transformers.json");
@@ -208,16 +208,16 @@ const char* producer() { return "linformer-convert " LINFORMER_VERSION; }
 }  // namespace
 
 void build_model(Checkpoint& checkpoint, const Settings& settings, writer::ModelBuilder* builder, Report* report,
-                 const std::function<void(double done)>& read, const std::string& wanted) {
+                 const std::function<void(double done)>& progress, const std::string& wanted) {
   Settings all = settings;
-  all.add_kept(checkpoint.root.find(exported_settings_key), "the exported file");
-  Linearised linearised = Linearised::find(checkpoint, all);
+  all.add_exported_settings(checkpoint.root.find(exported_settings_key), "the exported file");
+  Linearised linearised = Linearised::extract(checkpoint, all);
   const Dialect& dialect = recognise(checkpoint, wanted, all, *report);
   uint64_t total = linearised.elements(), taken = 0;
   for (const Tensor& tensor : checkpoint.tensors) total += tensor.elements;
   const auto advance = [&](uint64_t elements) {
     taken += elements;
-    if (read) read(std::min(1.0, static_cast<double>(taken) / static_cast<double>(total)));
+    if (progress) progress(std::min(1.0, static_cast<double>(taken) / static_cast<double>(total)));
   };
   builder->description.producer = producer();
   builder->description.dialect = dialect.name();
@@ -227,8 +227,8 @@ void build_model(Checkpoint& checkpoint, const Settings& settings, writer::Model
     linearised.check(dialect);
     dialect.convert(conversion);
     linearised.apply(checkpoint, conversion);
-    check_kind_names(all, builder->description);
-    builder->origin.settings = all.used();
+    check_head_kind_names(all, builder->description);
+    builder->origin.settings = all.used_as_json();
   } catch (const Error& error) {
     throw Error(checkpoint.name + " (" + dialect.name() + "): " + error.what());
   }
@@ -237,12 +237,27 @@ void build_model(Checkpoint& checkpoint, const Settings& settings, writer::Model
 
 namespace {
 
-// Throws Error if a pattern of ConvertOptions::keep fits no weight. The pattern is probably misspelt, and the weights
-// that the user meant would be stored in low precision without a warning.
-void refuse_unused(const writer::ModelBuilder& builder, const Report& report) {
+// Returns the names of at most three weights, beginning with those that have the longest common prefix with `tensor`.
+std::string names_of_weights(const ModelDescription& description, const std::string& tensor) {
+  std::vector<std::string> names;
+  for (const TensorDescription& weight : description.tensors) {
+    if (weight.shape.size() == 2) names.emplace_back(weight.name);
+  }
+  const auto common = [&](const std::string& name) {
+    return std::mismatch(name.begin(), name.end(), tensor.begin(), tensor.end()).first - name.begin();
+  };
+  std::stable_sort(names.begin(), names.end(), [&](const auto& a, const auto& b) { return common(a) > common(b); });
+  std::string list;
+  for (size_t i = 0; i < std::min<size_t>(names.size(), 3); ++i) list += (i > 0 ? ", " : "") + escaped(names[i]);
+  return list + " and so on";
+}
+
+// Throws Error if a pattern of ConvertOptions::keep sets the type of no weight. The pattern is probably misspelt, and
+// the weights that the user meant would be stored in low precision without a warning.
+void refuse_unused_patterns(const writer::ModelBuilder& builder, const Report& report) {
   const std::vector<std::string> unused = builder.unused_patterns();
   if (unused.empty()) return;
-  const std::string pattern = quote(unused[0]), option = mark(Option::keep);
+  const std::string pattern = quote(unused[0]), option = placeholder(Option::keep);
   const auto matches = [&](const std::string& name) { return files::fits_pattern(unused[0], name); };
   for (const TensorDescription& tensor : builder.description.tensors) {
     if (tensor.shape.size() != 2 || !matches(std::string(tensor.name))) continue;
@@ -251,15 +266,13 @@ void refuse_unused(const writer::ModelBuilder& builder, const Report& report) {
   }
   for (const Report::Mapping& mapping : report.mapped) {
     if (mapping.note.empty() || !matches(mapping.tensor)) continue;
-    fail(escaped(mapping.tensor), " (", option, " ", pattern, ") has the ", mapping.note, ": name that weight");
+    const std::string given = escaped(mapping.tensor) + " (" + option + " " + pattern + ")";
+    if (mapping.note.starts_with("same values as ")) fail(given, " has the ", mapping.note, ": name that weight");
+    fail(given, " is stored as a part of another weight (", mapping.note, "): the weights are called ",
+         names_of_weights(builder.description, mapping.tensor));
   }
-  std::string names;
-  int shown = 0;
-  for (const TensorDescription& tensor : builder.description.tensors) {
-    if (tensor.shape.size() != 2 || ++shown > 3) continue;
-    names += (names.empty() ? "" : ", ") + escaped(std::string(tensor.name));
-  }
-  fail("no weight has a name like ", pattern, " (", option, "): they are called ", names, " and so on");
+  fail("no weight has a name like ", pattern, " (", option, "): they are called ",
+       names_of_weights(builder.description, ""));
 }
 
 void note_rounding(const writer::ModelBuilder& builder, Report* report) {
@@ -280,7 +293,7 @@ void note_rounding(const writer::ModelBuilder& builder, Report* report) {
   report->rounding_error = all.relative();
 }
 
-// Does the conversion once the settings are read.
+// Converts the checkpoint with settings that have been read.
 void convert_with(const ConvertOptions& options, const Inputs& inputs, const Settings& settings, Report* report) {
   std::optional<OwnedTokenizer> tokenizer;
   if (!inputs.tokenizer.empty()) tokenizer = load_tokenizer(inputs.tokenizer);
@@ -295,16 +308,16 @@ void convert_with(const ConvertOptions& options, const Inputs& inputs, const Set
     add_norm_tensors(*norm, &checkpoint);
   }
   // The output must not replace a file that was opened or that is read later.
-  refuse_inputs(checkpoint.files, options.output);
-  if (!inputs.folder.empty()) refuse_inputs({cross_encoder_file(inputs.folder)}, options.output);
-  refuse_inputs(label_files(options.labels), options.output);
+  refuse_output_among(checkpoint.files, options.output);
+  if (!inputs.folder.empty()) refuse_output_among({cross_encoder_file(inputs.folder)}, options.output);
+  refuse_output_among(label_files(options.labels), options.output);
   if (options.labels.empty() && !inputs.labels_folder.empty()) {
-    refuse_inputs({labels_file(inputs.labels_folder)}, options.output);
+    refuse_output_among({labels_file(inputs.labels_folder)}, options.output);
   }
-  if (dense) refuse_inputs(dense->files, options.output);
-  if (norm) refuse_inputs(norm->files, options.output);
-  if (tokenizer) refuse_inputs(tokenizer->files, options.output);
-  if (inputs.sentence) refuse_inputs(inputs.sentence->files, options.output);
+  if (dense) refuse_output_among(dense->files, options.output);
+  if (norm) refuse_output_among(norm->files, options.output);
+  if (tokenizer) refuse_output_among(tokenizer->files, options.output);
+  if (inputs.sentence) refuse_output_among(inputs.sentence->files, options.output);
   note_checkpoint(checkpoint, report);
   writer::ModelBuilder builder(options.weight_type, options.keep);
   ModelDescription& description = builder.description;
@@ -316,10 +329,10 @@ void convert_with(const ConvertOptions& options, const Inputs& inputs, const Set
     all.add_source(length, "truncation of the tokenizer");
   }
   build_model(
-      checkpoint, all, &builder, report, [&](double done) { advance(options.control, "reading", done); },
+      checkpoint, all, &builder, report, [&](double done) { report_progress(options.control, "reading", done); },
       options.dialect);
 
-  refuse_unused(builder, *report);
+  refuse_unused_patterns(builder, *report);
 
   apply_exported_labels(checkpoint, &description, report);
 
@@ -341,16 +354,17 @@ void convert_with(const ConvertOptions& options, const Inputs& inputs, const Set
     report->notes.push_back("The model takes vectors, so it has no tokenizer.");
   } else {
     report->notes.push_back("There is no tokenizer: the model takes token ids only. Give one with " +
-                            mark(Option::tokenizer) + ".");
+                            placeholder(Option::tokenizer) + ".");
   }
-  finish_static_embedding(&description, report);
+  adjust_static_embedding_tokenizer(&description, report);
   report->weight_type = name_of(options.weight_type);
   std::string type = report->weight_type;
   for (const KeptWeights& weights : options.keep) type += ", " + weights.pattern + " " + name_of(weights.type);
-  report->add_fact("weight type", type,
-                   mark(Option::weight_type) + " and " + mark(Option::keep) + " (norms and biases stay f32)");
+  report->add_fact(
+      "weight type", type,
+      placeholder(Option::weight_type) + " and " + placeholder(Option::keep) + " (norms and biases stay f32)");
   report->output_bytes = builder.write(options.output, [&](uint64_t done, uint64_t bytes) {
-    advance(options.control, "writing", static_cast<double>(done) / static_cast<double>(bytes));
+    report_progress(options.control, "writing", static_cast<double>(done) / static_cast<double>(bytes));
   });
   report->output = options.output;
   note_rounding(builder, report);
@@ -368,7 +382,7 @@ Report convert(const ConvertOptions& options) {
   } catch (const Error& error) {
     // If a setting is misspelt, the message begins with it: the misspelling has probably caused the error, or it would
     // cause the next one.
-    const std::string misspelling = settings.misspelling();
+    const std::string misspelling = settings.misspelling_hint();
     if (misspelling.empty()) throw;
     throw Error(misspelling + ". Then: " + error.what());
   }
@@ -378,7 +392,7 @@ Report convert(const ConvertOptions& options) {
 }  // namespace
 
 Report convert_checkpoint(const ConvertOptions& options) {
-  return with_public_words(options.control, [&] { return convert(options); });
+  return run_with_public_errors(options.control, [&] { return convert(options); });
 }
 
 }  // namespace linformer::convert

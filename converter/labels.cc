@@ -104,8 +104,8 @@ ClassificationHead* named_head(const std::string& argument, ModelDescription* de
   }
   const size_t equals = argument.find('=');
   if (named == nullptr && equals != argument.npos) {
-    fail(mark(Option::labels), " ", quote(argument), ": the model has no head ", quote(argument.substr(0, equals)),
-         "; its heads: ", heads_text(*description),
+    fail(placeholder(Option::labels), " ", quote(argument), ": the model has no head ",
+         quote(argument.substr(0, equals)), "; its heads: ", heads_text(*description),
          ". A label that holds an = needs its head's name before it: HEAD=label,label");
   }
   return named;
@@ -115,12 +115,12 @@ ClassificationHead* only_head_for(const std::string& argument, size_t labels, Mo
   const std::string heads = "; the model's heads: " + heads_text(*description);
   const size_t fitting = count_fitting(labels, *description);
   if (fitting > 1)
-    fail(mark(Option::labels), " ", quote(argument), " fits several heads: write HEAD=label,label", heads);
+    fail(placeholder(Option::labels), " ", quote(argument), " fits several heads: write HEAD=label,label", heads);
   if (fitting == 0) {
     // If the argument has no comma, the user may have meant it as the path of a file.
     const bool path = argument.find(',') == argument.npos && !is_label_file(argument);
-    fail(mark(Option::labels), " ", quote(argument), " has ", counted(labels), ", which fits no head", heads,
-         path ? ". There is no file of that name: give the names themselves, as in " + mark(Option::labels) +
+    fail(placeholder(Option::labels), " ", quote(argument), " has ", counted(labels), ", which fits no head", heads,
+         path ? ". There is no file of that name: give the names themselves, as in " + placeholder(Option::labels) +
                     " negative,positive, or a file with one on each line"
               : "");
   }
@@ -139,22 +139,22 @@ void set(ClassificationHead* head, std::vector<std::string> labels, const std::s
 void apply_labels(const std::vector<std::string>& given, ModelDescription* description, Report* report) {
   for (const std::string& argument : given) {
     if (description->heads.empty()) {
-      fail(mark(Option::labels), " ", quote(argument), ": the model has no classification heads: leave ",
-           mark(Option::labels), " out");
+      fail(placeholder(Option::labels), " ", quote(argument), ": the model has no classification heads: leave ",
+           placeholder(Option::labels), " out");
     }
     ClassificationHead* head = named_head(argument, description);
     const std::string names = head ? argument.substr(head->name.size() + 1) : argument;
     const bool file = is_label_file(names);
     std::vector<std::string> labels = file ? lines_of(names) : split(names);
-    check_labels(labels, file ? names : mark(Option::labels));
+    check_labels(labels, file ? names : placeholder(Option::labels));
     if (head == nullptr) {
       head = only_head_for(argument, labels.size(), description);
     } else if (classes_of(*description, *head) != labels.size()) {
-      fail(mark(Option::labels), " ", quote(argument), ": head ", quote(head->name), " has ",
+      fail(placeholder(Option::labels), " ", quote(argument), ": head ", quote(head->name), " has ",
            classes_of(*description, *head), " classes, ", counted(labels.size()),
            labels.size() == 1 ? " was given" : " were given");
     }
-    set(head, std::move(labels), (file ? names + ", " : "") + mark(Option::labels), report);
+    set(head, std::move(labels), (file ? names + ", " : "") + placeholder(Option::labels), report);
   }
 }
 

@@ -12,7 +12,7 @@ namespace linformer::convert {
 // Names the classes of the heads. Each element of `given` has the form of the command line: "a,b" for the only head
 // with that number of classes, or "HEAD=a,b". The name of the head is needed if a label contains '=', because the part
 // before the first '=' is taken for the name of a head. The path of a file, without a comma in it, may be given in
-// place of "a,b"; the lines of the file are the labels. Throws Error if no head has the name or the number of classes.
+// place of "a,b"; the lines of the file are the labels. Throws Error unless exactly one head fits.
 void apply_labels(const std::vector<std::string>& given, ModelDescription* description, Report* report);
 
 // Returns the paths of label files that `given` contains.

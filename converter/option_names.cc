@@ -6,8 +6,8 @@
 namespace linformer::convert {
 namespace {
 
-// A mark consists of `begin`, a letter for the option, the value and `end`. Names from files are escaped before they
-// enter a sentence, so these control characters occur only in marks.
+// A placeholder consists of `begin`, a letter for the option, the value and `end`. Names from files are escaped before
+// they enter a sentence, so these control characters occur only in placeholders.
 constexpr char begin = '\x1d', end = '\x1e', first_letter = 'a';
 
 constexpr const char* fields[] = {"output",      "tokenizer", "labels",      "head_kinds",        "config", "dialect",
@@ -21,14 +21,14 @@ std::string word_of(Option option, const std::string& value, const Control& cont
 
 }  // namespace
 
-std::string mark(Option option, std::string_view value) {
+std::string placeholder(Option option, std::string_view value) {
   std::string made = {begin, static_cast<char>(first_letter + static_cast<int>(option))};
   std::remove_copy_if(value.begin(), value.end(), std::back_inserter(made),
                       [](char character) { return character == begin || character == end; });
   return made + end;
 }
 
-std::string with_names(const std::string& sentence, const Control& control) {
+std::string with_option_names(const std::string& sentence, const Control& control) {
   std::string named;
   size_t done = 0;
   for (size_t at; (at = sentence.find(begin, done)) != sentence.npos;) {
@@ -50,30 +50,30 @@ namespace {
 
 void name_facts(const Control& control, std::vector<Report::Fact>* facts) {
   for (Report::Fact& fact : *facts) {
-    fact.value = with_names(fact.value, control);
-    fact.source = with_names(fact.source, control);
+    fact.value = with_option_names(fact.value, control);
+    fact.source = with_option_names(fact.source, control);
   }
 }
 
 void name_texts(const Control& control, std::vector<std::string>* texts) {
-  for (std::string& text : *texts) text = with_names(text, control);
+  for (std::string& text : *texts) text = with_option_names(text, control);
 }
 
 }  // namespace
 
-void name_options(const Control& control, Report* report) {
-  report->recognised_by = with_names(report->recognised_by, control);
+void insert_option_names(const Control& control, Report* report) {
+  report->recognised_by = with_option_names(report->recognised_by, control);
   name_facts(control, &report->facts);
-  for (Report::Mapping& mapping : report->mapped) mapping.note = with_names(mapping.note, control);
-  for (Report::Omission& omission : report->left_out) omission.reason = with_names(omission.reason, control);
+  for (Report::Mapping& mapping : report->mapped) mapping.note = with_option_names(mapping.note, control);
+  for (Report::Omission& omission : report->left_out) omission.reason = with_option_names(omission.reason, control);
   name_texts(control, &report->notes);
   name_texts(control, &report->cautions);
-  for (UnusedSetting& setting : report->unused_settings) setting.source = with_names(setting.source, control);
+  for (UnusedSetting& setting : report->unused_settings) setting.source = with_option_names(setting.source, control);
 }
 
-void name_options(const Control& control, ExportReport* report) {
+void insert_option_names(const Control& control, ExportReport* report) {
   name_facts(control, &report->facts);
-  for (ExportReport::Row& row : report->rows) row.note = with_names(row.note, control);
+  for (ExportReport::Row& row : report->rows) row.note = with_option_names(row.note, control);
   name_texts(control, &report->notes);
 }
 

@@ -1,10 +1,11 @@
-# What is installed: both libraries, their headers, a CMake package and files for pkg-config. A program that links the
-# shared library needs the component `shared` when it runs; to build one takes `development` as well, whose files name
-# those of `shared`. The component of the programs and their pages is `programs` (apps/common/help/manual.cmake).
+# Installs both libraries, their headers, a CMake package and files for pkg-config. A program that links the shared
+# library needs the component `shared` when it runs. To build such a program, `development` is needed too, and its files
+# refer to those of `shared`. The programs of apps/ and their manual pages are in the component `programs`
+# (apps/common/help/manual.cmake).
 include(CMakePackageConfigHelpers)
 
-# Installed, utf8proc is looked up again on the user's machine (linformer-config.cmake): the same kind of library by its
-# file name, and the same version, since its tables decide what a text's tokens are.
+# The installed CMake package looks for utf8proc on the user's machine (linformer-config.cmake). It takes only a library
+# with the same file name and the same version, because the tables of utf8proc decide which tokens a text has.
 set(linformer_libs "")
 set(utf8proc_file "")
 if(NOT TARGET linformer_utf8proc)
@@ -13,7 +14,7 @@ if(NOT TARGET linformer_utf8proc)
   linformer_utf8proc_version(${UTF8PROC_INCLUDE_DIR} utf8proc_version)
   set(linformer_libs " -lutf8proc")
   if(utf8proc_file MATCHES "\\.a$")
-    set(linformer_libs " -l:${utf8proc_file}")  # -lutf8proc would take the shared library
+    set(linformer_libs " -l:${utf8proc_file}")  # -lutf8proc would link the shared library.
   endif()
 endif()
 string(APPEND linformer_libs " -pthread")
@@ -29,7 +30,7 @@ if(linformer_hiding_options)
   string(APPEND linformer_libs " -Wl,${linformer_hiding_options}")
 endif()
 
-# By its file on Windows, where some linkers take the static library for -llinformer.
+# On Windows the import library is named by its path, because some linkers take the static library for -llinformer.
 set(linformer_shared_link "-L\${libdir} -llinformer")
 if(WIN32)
   set(linformer_shared_link "\${libdir}/${CMAKE_IMPORT_LIBRARY_PREFIX}linformer${CMAKE_IMPORT_LIBRARY_SUFFIX}")
@@ -40,7 +41,8 @@ set(pkg_config_directory ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 file(RELATIVE_PATH linformer_pc_up /${pkg_config_directory} /)
 string(REGEX REPLACE "/$" "" linformer_pc_up "${linformer_pc_up}")
 
-# Two sets of targets: who links the shared library needs no utf8proc.
+# The static and the shared library have separate CMake target files, because a project that links the shared library
+# needs no utf8proc.
 foreach(kind static shared)
   set(target linformer_shared)
   set(pc_file linformer-shared.pc)
@@ -74,10 +76,10 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/linformer-config.cmake utf8proc_versio
   ${CMAKE_CURRENT_BINARY_DIR}/linformer-config-version.cmake
   DESTINATION ${package_directory} COMPONENT development)
 
-# The licence is a component of its own, because packages of a distribution have it in a form and a place of their own.
+# The licence is a separate component, because packages of a Linux distribution install it in another form and place.
 set(linformer_doc_directory ${CMAKE_INSTALL_DOCDIR})
 if(NOT linformer_top_level)
-  set(linformer_doc_directory ${CMAKE_INSTALL_DATAROOTDIR}/doc/linformer)  # the variable names the parent's folder
+  set(linformer_doc_directory ${CMAKE_INSTALL_DATAROOTDIR}/doc/linformer)  # CMAKE_INSTALL_DOCDIR has the parent's name.
 endif()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${linformer_doc_directory} COMPONENT licence)
 

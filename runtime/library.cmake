@@ -1,6 +1,6 @@
-# The library as its users see it, in the tree and installed: linformer::linformer is one archive with every layer,
-# linformer::shared a shared library with the C API alone. The layers stay targets of their own so that the build keeps
-# their order.
+# Defines the targets that users of the library link, from this build or from an installation. linformer::linformer is a
+# static library with all layers, and linformer::shared is a shared library that exports only the C API. Each layer is
+# also a target of its own, so that a layer can link only to lower layers.
 include(CheckLinkerFlag)
 
 set(linformer_objects)
@@ -11,11 +11,11 @@ endif()
 foreach(layer ${layers})
   list(APPEND linformer_objects $<TARGET_OBJECTS:linformer_${layer}>)
 endforeach()
-if(TARGET linformer_utf8proc)  # fetched: part of the library
+if(TARGET linformer_utf8proc)  # If utf8proc was downloaded, it becomes part of the library.
   list(APPEND linformer_objects $<TARGET_OBJECTS:linformer_utf8proc>)
 endif()
 
-# What an application links besides the archive. Backends' libraries are opened at run time.
+# What an application links in addition to the static library. The libraries of backends are opened at run time.
 set(linformer_needs Threads::Threads)
 if(LINFORMER_CUDA)
   list(APPEND linformer_needs CUDA::cudart_static)
@@ -23,15 +23,15 @@ elseif(CMAKE_DL_LIBS AND (LINFORMER_ONEDNN OR LINFORMER_OPENBLAS))
   list(APPEND linformer_needs ${CMAKE_DL_LIBS})
 endif()
 
-# What a C++ linker adds by itself (with GCC stdc++ and m), and a program in C must name.
+# The libraries that a C++ compiler links by default (GCC: stdc++ and m). A program in C must name them.
 set(linformer_cxx_libraries ${CMAKE_CXX_IMPLICIT_LINK_LIBRARIES})
 if(CMAKE_C_IMPLICIT_LINK_LIBRARIES)
   list(REMOVE_ITEM linformer_cxx_libraries ${CMAKE_C_IMPLICIT_LINK_LIBRARIES})
 endif()
 list(REMOVE_DUPLICATES linformer_cxx_libraries)
-list(FILTER linformer_cxx_libraries INCLUDE REGEX "^[A-Za-z0-9_+-]+$")  # names, not files of this machine
+list(FILTER linformer_cxx_libraries INCLUDE REGEX "^[A-Za-z0-9_+-]+$")  # Drops paths of this machine.
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND NOT MSVC AND NOT "${linformer_cxx_libraries}" MATCHES "c\\+\\+")
-  list(APPEND linformer_cxx_libraries c++)  # zig links the files of clang's library, and knows it by this name
+  list(APPEND linformer_cxx_libraries c++)  # zig links clang's C++ library by its files. Its name is c++.
 endif()
 
 add_library(linformer STATIC ${linformer_objects} $<TARGET_OBJECTS:linformer_c_api>)
@@ -50,7 +50,8 @@ foreach(library IN LISTS linformer_cxx_libraries)
   target_link_libraries(linformer INTERFACE $<$<NOT:$<LINK_LANGUAGE:CXX>>:${library}>)
 endforeach()
 
-# A plugin that links the archive exports nothing of it, nor of utf8proc, whose own functions are visible.
+# A shared library (a plugin, for example) that links the static library must not export its functions, nor those of
+# utf8proc, which are declared with default visibility.
 check_linker_flag(CXX LINKER:--exclude-libs,libutf8proc.a LINFORMER_LINKER_EXCLUDES_LIBRARIES)
 set(linformer_hiding_options)
 if(LINFORMER_LINKER_EXCLUDES_LIBRARIES)
@@ -63,12 +64,13 @@ if(NOT shared_libraries)
   return()
 endif()
 
-# In the parent's own build it is made when something links it.
+# If another project includes this one, the shared library is built only if a target links it. The minor version is part
+# of SOVERSION, because in 0.x each minor version has its own ABI.
 add_library(linformer_shared SHARED ${linformer_objects} $<TARGET_OBJECTS:linformer_c_api_shared>)
 add_library(linformer::shared ALIAS linformer_shared)
 set_target_properties(linformer_shared PROPERTIES
   OUTPUT_NAME linformer EXPORT_NAME shared LINKER_LANGUAGE CXX
-  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}  # 0.x: the minor is the ABI
+  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
   LINK_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/c_api/exports.map)
 if(NOT LINFORMER_INSTALL)
   set_target_properties(linformer_shared PROPERTIES EXCLUDE_FROM_ALL ON)
@@ -77,7 +79,8 @@ target_include_directories(linformer_shared INTERFACE $<BUILD_INTERFACE:${PROJEC
 target_compile_definitions(linformer_shared INTERFACE LNF_SHARED)
 target_link_libraries(linformer_shared PRIVATE ${linformer_needs} $<BUILD_INTERFACE:third_party_utf8proc>)
 
-# Its exports by name, nothing undefined, no section that no export needs; where the linker knows how.
+# If the linker can: the shared library exports only the listed names, drops sections that no export needs, and has no
+# undefined symbols.
 file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/check.map "{ local: *; };\n")
 check_linker_flag(CXX LINKER:--version-script=${CMAKE_CURRENT_BINARY_DIR}/check.map LINFORMER_LINKER_READS_EXPORTS)
 check_linker_flag(CXX LINKER:--gc-sections LINFORMER_LINKER_COLLECTS_SECTIONS)
@@ -89,7 +92,7 @@ endif()
 if(LINFORMER_LINKER_COLLECTS_SECTIONS)
   target_link_options(linformer_shared PRIVATE LINKER:--gc-sections)
 endif()
-# Clang's sanitizers stay undefined in a shared library: the program has them.
+# With clang, the functions of sanitizers are undefined in a shared library, because the program contains them.
 if(LINFORMER_LINKER_REFUSES_UNDEFINED AND NOT LINFORMER_FUZZ AND
     NOT (CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND CMAKE_CXX_FLAGS MATCHES "-fsanitize"))
   target_link_options(linformer_shared PRIVATE LINKER:--no-undefined,-z,defs)

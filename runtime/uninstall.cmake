@@ -1,13 +1,14 @@
-# The target `uninstall` runs this script. It removes the files that the last `cmake --install` without a component
-# listed in MANIFEST, below $DESTDIR where that is set. FOLDERS are the folders that hold nothing but such files,
-# relative to the prefix or absolute: they and the folders in them are removed when they are left empty.
+# The target `uninstall` runs this script. It removes the files that the last `cmake --install` without a component has
+# listed in MANIFEST. If the environment variable DESTDIR is set, the files lie below that folder. FOLDERS are folders
+# that contain only installed files, as absolute paths or relative to the prefix. They and their subfolders are removed
+# if they have become empty.
 cmake_minimum_required(VERSION 3.22)
 if(NOT EXISTS "${MANIFEST}")
-  message(FATAL_ERROR "Nothing was installed from here: ${MANIFEST}, which cmake --install writes, does not exist")
+  message(FATAL_ERROR "Nothing to remove: ${MANIFEST}, which cmake --install writes, does not exist")
 endif()
 
-# Removes the folder and those above it, up to the one whose path has `shortest` characters, while they are empty.
-# The system's command refuses to remove a folder that is not empty, so nobody else's file can be lost.
+# Removes `folder` if it is empty, and then each parent folder that is empty, as long as its path has at least
+# `shortest` characters. rmdir refuses to remove a folder that is not empty, so no other file can be lost.
 set(removed_folders 0)
 function(remove_empty_folders folder shortest)
   string(LENGTH "${folder}" length)

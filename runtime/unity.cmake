@@ -4,9 +4,9 @@
 # itself.
 option(LINFORMER_UNITY "Compile files of one target together, which halves the time of a build from nothing" ON)
 
-# linformer_unity(TARGET [APART FILE...]): TARGET's files are compiled 24 together, in their order in the list. Files
-# that have a UNITY_GROUP already keep it. Files after APART are compiled by themselves: they have a name in common with
-# a neighbour. CMake does the same with files that have options of their own.
+# linformer_unity(TARGET [APART FILE...]): compiles the files of TARGET in groups of 24, in their order in the list. A
+# file that already has a UNITY_GROUP stays in that group. The files after APART are compiled one by one, because they
+# define the same name as another file of their group. CMake also compiles files with options of their own one by one.
 function(linformer_unity target)
   if(NOT LINFORMER_UNITY)
     return()
@@ -28,17 +28,18 @@ function(linformer_unity target)
       set_source_files_properties(${source} DIRECTORY ${folder} PROPERTIES UNITY_GROUP ${group})
     endif()
   endforeach()
-  # Two warnings are about one file that includes another, and here all files are included: that a variable has the name
-  # of another file's function, and that a class has a member whose type is in an anonymous namespace.
+  # Two warnings make no sense if CMake includes all files of a group in one file: that a variable has the name of a
+  # function (which another file defines), and that a class has a member whose type is in an anonymous namespace.
   set(ignored "#pragma GCC diagnostic ignored \"-Wshadow\"")
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     string(APPEND ignored "\n#pragma GCC diagnostic ignored \"-Wsubobject-linkage\"")
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP
     UNITY_BUILD_CODE_BEFORE_INCLUDE "${ignored}")
-  # When GCC 12.2 compiles device_scratch() for size together with the rest of its layer, it removes stores whose values
-  # are read later, and sessions on a device are refused (the test cuda_simulated fails). It does not without this pass,
-  # which GCC has since version 11. Which versions have the fault is not known.
+  # When GCC 12.2 compiles lay_out_device_scratch() for size together with the rest of its layer, it removes stores
+  # whose values are read later, and sessions on a device are refused (the test cuda_simulated fails). The option below
+  # turns off the pass that causes this. GCC has the pass since version 11, and it is not known which versions have the
+  # fault.
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 11)
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fno-ipa-modref>)
   endif()

@@ -1,5 +1,5 @@
-# linformer_utf8proc_version(FOLDER OUTPUT): the version that FOLDER/utf8proc.h says, as 2.8.0. For the build, and for the
-# installed package, which looks for the same one.
+# linformer_utf8proc_version(FOLDER OUTPUT): stores in OUTPUT the version that FOLDER/utf8proc.h defines, for example
+# 2.8.0. The build uses it, and the installed CMake package, which looks for the same version.
 function(linformer_utf8proc_version folder output)
   file(STRINGS ${folder}/utf8proc.h lines REGEX "^#define UTF8PROC_VERSION_(MAJOR|MINOR|PATCH) ")
   list(TRANSFORM lines REPLACE "^.* ([0-9]+)[^0-9]*$" "\\1" OUTPUT_VARIABLE numbers)

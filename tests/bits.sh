@@ -1,11 +1,11 @@
 #!/bin/bash
 # Runs the same models with two builds and compares the bits of all results. The models are random models, the variants
-# of tests/session/variants.h, the goldens, and the sample model on a file of texts. Each runs in every precision, on
-# every backend and instruction set, with 1 and 2 threads, and on the simulated device.
+# of tests/session/variants.h, the goldens, and the sample model on a file of texts. Each runs on every backend and
+# instruction set. All but the goldens run in every precision, and all but the sample model on the simulated device too.
 #   bash tests/bits.sh OLD NEW [REVIEWS.jsonl]     OLD and NEW: build folders of two source trees, such as build/release
 #   BITS_MODELS=40 bash tests/bits.sh ...          number of random models; the default is 400
 # Each record of REVIEWS.jsonl has a field "text". The default is apps/sample/reviews.jsonl. With the scalar kernels the
-# program reads its first 100 records only, because thousands would take hours. Both build folders must be configured
+# program reads only the first 100 records, because thousands would take hours. Both build folders must be configured
 # with their tests. Both builds run at the same time. If lines differ, they are printed and the exit code is 1.
 set -euo pipefail
 

@@ -40,8 +40,9 @@ terminal() {
   LINFORMER_EXHAUSTIVE=1 build/release/tests/terminal/test_terminal
 }
 
-# Alters every bit and every number of model files and checkpoints, under sanitizers. CI makes one of three of these
-# changes without sanitizers, and fewer with them. The subject takes a quarter of an hour on one core.
+# Alters every bit and every number of model files and checkpoints, under sanitizers. Without sanitizers CI makes all or
+# one in three of these alterations, depending on their kind, and with sanitizers it makes fewer. This subject takes a
+# quarter of an hour on one core.
 hostile() {
   build asan-ubsan test_hostile_model test_hostile_checkpoint
   local test
@@ -72,7 +73,7 @@ simulated() {
   done
 }
 
-# Compiles the kernels for the GPUs between the oldest and the newest, for which CI compiles them.
+# Compiles the kernels for the GPU architectures that CI leaves out. CI compiles them for the oldest and the newest one.
 gpu_kernels() {
   build release linformer_session_simulated
   python3 tests/cuda/kernels.py --source . --work build/release/tests/cuda/nvrtc --arch 75,80,86 \

@@ -1,5 +1,5 @@
-# Sets the defaults of options. A backend is built if its header is found, but never as a part of another project, which
-# must set the option itself. Tests are built if doctest is found, so that the programs can be built without it.
+# Sets the defaults of options. A backend is built if its header is found. If another project includes this one, that
+# project must set the option. Tests are built if doctest is found, so that the programs can be built without it.
 set(linformer_openblas_folders openblas-openmp openblas-pthread openblas-serial)  # The OpenMP build is preferred.
 set(linformer_default_onednn OFF)
 set(linformer_default_openblas OFF)
@@ -10,7 +10,7 @@ if(linformer_top_level)
     if(DNNL_INCLUDE_DIR)
       set(linformer_default_onednn ON)
     else()
-      message(STATUS "oneDNN is not here: built without it (libdnnl-dev)")
+      message(STATUS "oneDNN was not found: linformer is built without it (Debian's package: libdnnl-dev)")
     endif()
   endif()
   if(NOT DEFINED LINFORMER_OPENBLAS)
@@ -18,7 +18,7 @@ if(linformer_top_level)
     if(OPENBLAS_INCLUDE_DIR)
       set(linformer_default_openblas ON)
     else()
-      message(STATUS "OpenBLAS is not here: built without it (libopenblas-openmp-dev)")
+      message(STATUS "OpenBLAS was not found: linformer is built without it (Debian's package: libopenblas-openmp-dev)")
     endif()
   endif()
   if(NOT DEFINED LINFORMER_BUILD_TESTS)
@@ -26,7 +26,8 @@ if(linformer_top_level)
     if(doctest_FOUND)
       set(linformer_default_tests ON)
     else()
-      message(STATUS "doctest is not here: built without tests (doctest-dev; then -DLINFORMER_BUILD_TESTS=ON)")
+      message(STATUS "doctest was not found: tests are not built (to build them, install Debian's package doctest-dev \
+and configure with -DLINFORMER_BUILD_TESTS=ON)")
     endif()
   endif()
 endif()

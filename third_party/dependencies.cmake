@@ -67,9 +67,10 @@ add_library(third_party_utf8proc INTERFACE)
 target_include_directories(third_party_utf8proc SYSTEM INTERFACE ${UTF8PROC_INCLUDE_DIR})
 target_link_libraries(third_party_utf8proc INTERFACE ${UTF8PROC_LIBRARY})
 
-# The libraries of backends are not linked but opened at run time. The build needs their headers. If it finds a library,
-# the runtime looks for it first in the folder where it was found, and otherwise only where the system looks.
-# linformer_opened_library(TARGET NAME FILE) defines the folder of FILE as the macro LINFORMER_NAME_FOLDER.
+# The libraries of backends are not linked but opened at run time, so the build needs only their headers. If CMake finds
+# a backend's library, too, the runtime first tries to open the library in that folder. Otherwise it is opened only from
+# the folders that the system searches. linformer_opened_library(TARGET NAME FILE) defines the folder of FILE as the
+# macro LINFORMER_NAME_FOLDER.
 function(linformer_opened_library target name file)
   if(file)
     get_filename_component(folder ${file} DIRECTORY)

@@ -30,13 +30,13 @@ function(linformer_fetch name url)
     endwhile()
     if(NOT found)
       list(GET ARGN 0 file)
-      message(FATAL_ERROR "LINFORMER_DEPS_DIR, ${linformer_deps}, has no ${file}: put there what ${url} gives, \
-or leave LINFORMER_DEPS_DIR empty and it is downloaded")
+      message(FATAL_ERROR "LINFORMER_DEPS_DIR, ${linformer_deps}, has no ${file}: download ${url} to a file of this \
+name, or leave LINFORMER_DEPS_DIR empty, so that CMake downloads it")
     endif()
     file(SHA256 ${found} actual)
     if(NOT actual STREQUAL expected)
-      message(FATAL_ERROR "${found} has SHA-256 ${actual} and not ${expected}: it is damaged or of another version, \
-get it anew from ${url}")
+      message(FATAL_ERROR "${found} has SHA-256 ${actual} and not ${expected}: it is damaged or of another version; \
+download it again from ${url}")
     endif()
     set(url ${found})
     set(sha256 ${expected})

@@ -37,9 +37,9 @@ linformer_packages_debian=(
   dpkg-dev file # find the libraries that a package depends on
 )
 linformer_packages_release=(
-  git ca-certificates python3-venv                 # the source, and zig in an environment of its own
-  g++-aarch64-linux-gnu                            # the static library of that machine
-  pkg-config binutils qemu-user wine64 musl-tools  # try the archives
+  git ca-certificates python3-venv                 # fetch the source, and zig into a virtual environment
+  g++-aarch64-linux-gnu                            # compiles the static library for AArch64
+  pkg-config binutils qemu-user wine64 musl-tools  # test the archives
 )
 linformer_packages_debian_check=(
   lintian debootstrap # check packages, and make the bare system that they are installed in

@@ -14,7 +14,8 @@ namespace {
 // The number of independent accumulators. It is at least the latency of an instruction times the number of units of the
 // processors that were tried, and the accumulators fit into the registers.
 constexpr int sums = 12;
-// vdpbf16ps takes more than 6 cycles on Zen 5, which has two units. There 12 accumulators reach 94 % of the rate of 24.
+// vdpbf16ps takes more than 6 cycles on Zen 5, which has two units. With 12 accumulators the loop reaches 94 % of its
+// rate with 24.
 constexpr int bf16_sums = 24;
 constexpr int64_t rounds = 100'000;
 
@@ -80,7 +81,8 @@ __attribute__((target("avx512f,avx512vnni"))) float int8_avx512(float start) {
   return static_cast<float>(lanes[0]);
 }
 
-// Without VNNI, products of int8 that can't overflow are computed in 16 bits.
+// For processors without VNNI. There int8 numbers are widened to 16 bits and multiplied as such, so that the products
+// can't overflow.
 __attribute__((target("avx2"))) float int8_avx2(float start) {
   __m256i sum[sums];
   for (int i = 0; i < sums; ++i) sum[i] = _mm256_set1_epi32(static_cast<int>(start) + i);
@@ -103,8 +105,8 @@ constexpr double tile_sums = 4;  // Tiles 0 to 3 are accumulators, and tiles 4 t
 
 // Configures the AMX tiles and sets all of them to zero. They keep their contents when the function returns.
 __attribute__((target("amx-tile"))) void begin_tiles() {
-  // The configuration is static because GCC assumes that only its first bytes are read. It would not write the rest of
-  // a local variable.
+  // The configuration is static because GCC assumes that _tile_loadconfig() reads only its first bytes. GCC would not
+  // write the other bytes of a local variable.
   static const TileConfiguration configuration;
   alignas(64) static const uint8_t data[1024] = {};
   _tile_loadconfig(&configuration);

@@ -65,7 +65,7 @@ size_t words_to_read(int threads) {
 
 // Measures a rate in several attempts of `seconds` each, and returns the best one, in units of 1e9 per second. In an
 // attempt, each thread calls work(thread) again and again, and a call does `amount` operations or bytes. The rate is
-// the sum over all threads, divided by the time from the moment when the last thread is ready to the end of the last
+// the amount of all threads, divided by the time from the moment when the last thread is ready to the end of the last
 // thread. All threads share this time, so the rate isn't too high if there are more threads than processors.
 double best_rate(int threads, double seconds, double amount, const std::function<void(int)>& work) {
   using Clock = std::chrono::steady_clock;
@@ -152,8 +152,9 @@ Rate memory_rate(int threads, double seconds) {
   return {best_rate(threads, seconds, static_cast<double>(part) * sizeof(uint64_t), work), "read"};
 }
 
-// Returns the nanoseconds that a word takes to a second thread and back. It is the median of many short measurements,
-// because some of them are interrupted. Returns 0 if there is only one thread or one processor.
+// Returns the time in nanoseconds in which a number that one thread stores reaches a second thread, and the second
+// thread's answer reaches the first. The result is the median of many short measurements, because some of them are
+// interrupted. Returns 0 if there is only one thread or one processor.
 double round_trip(int threads) {
   if (threads < 2 || std::thread::hardware_concurrency() < 2) return 0;
   using Clock = std::chrono::steady_clock;

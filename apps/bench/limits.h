@@ -1,5 +1,5 @@
-// Measures the limits of the machine, with loops that only multiply and add in registers and loops that only read
-// memory. The rates of models are reported as shares of these limits.
+// Measures the limits of a processor, with loops that only multiply and add in registers and loops that only read
+// memory, or of a GPU, with products and copies. The rates of models are reported as shares of these limits.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ struct Rate {
 
 struct Limits {
   Rate f32, f16, bf16, int8, memory;  // f16 is measured on GPUs only.
-  // The shortest and the longest time that a word took to another thread and back, in nanoseconds. 0 with one thread. A
-  // host may move the processors of a virtual machine apart during a run. Shared data then takes longer to reach
-  // another thread.
+  // The shortest and the longest measured time in nanoseconds in which a stored number reached another thread and an
+  // answer came back. 0 with one thread. The time can change during a run if a host moves the processors of a virtual
+  // machine further apart.
   double least_round_trip = 0, most_round_trip = 0;
 
   const Rate& of(ElementType type) const {

@@ -95,7 +95,7 @@ double product_rate(const cuda::Device& device, ElementType type, int64_t rows, 
   b.fill(type, width * inner);
   const auto stream = take(cuda::Stream::create(device, {}));
   stream->set_workspace(workspace.data(), workspace_bytes);
-  stream->set_shapes(rows, inner);
+  stream->set_usual_sizes(rows, inner);
   cuda::Product product;
   product.a = a.data();
   product.b = b.data();
@@ -105,9 +105,9 @@ double product_rate(const cuda::Device& device, ElementType type, int64_t rows, 
   product.n = product.c_ld = width;
   product.k = product.a_ld = product.b_ld = inner;
   product.transposed = true;
-  stream->rehearse(true);
+  stream->set_dry_run(true);
   require_device(stream->multiply(product));
-  stream->rehearse(false);
+  stream->set_dry_run(false);
   const double flop = 2. * static_cast<double>(rows) * static_cast<double>(inner) * static_cast<double>(width);
   return device_rate(*stream, flop, [&] { return stream->multiply(product); });
 }

@@ -7,7 +7,7 @@
 namespace linformer::bench {
 namespace {
 
-// The names in /proc/cpuinfo of the extensions that the kernels use.
+// The names in /proc/cpuinfo of the extensions that are reported. The kernels use all of them but avx_vnni.
 constexpr const char* asked_for[] = {"avx2",        "fma",      "f16c",     "avx512f",  "avx512_vnni",
                                      "avx512_bf16", "avx_vnni", "amx_tile", "amx_bf16", "amx_int8",
                                      "asimd",       "asimddp",  "bf16",     "i8mm"};

@@ -9,7 +9,7 @@ namespace linformer::bench {
 
 struct Machine {
   std::string processor;     // The name of the processor, or "unknown processor".
-  std::string instructions;  // The extensions that kernels use, such as "avx2 fma avx512f avx512_vnni avx512_bf16".
+  std::string instructions;  // The vector and matrix extensions, such as "avx2 fma avx512f avx512_vnni".
   std::string system;        // Such as "Linux 6.1.0".
   std::string compiler;      // The compiler that compiled this program.
   std::string device;        // The GPU that computed, with its compute capability. Empty if the processor computed.

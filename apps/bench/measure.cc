@@ -47,9 +47,10 @@ Flop encoder_flop(const Model& model, const SessionOptions& options, int64_t tok
   return sum;
 }
 
-std::vector<std::array<double, 2>> encoder_ops(const Model& model, const SessionOptions& options, int64_t tokens,
-                                               int64_t batch) {
-  Result<LoweredModel> lowered = lower_model(model.description(), options, planned_bf16(options, linformer::Machine()));
+std::vector<std::array<double, 2>> encoder_op_costs(const Model& model, const SessionOptions& options, int64_t tokens,
+                                                    int64_t batch) {
+  Result<LoweredModel> lowered =
+      lower_model(model.description(), options, choose_planned_bf16(options, linformer::Machine()));
   require(lowered.status());
   const Program& program = lowered->program;
   const int64_t states = lowered->plan.options.memory.max_encoder_states;
@@ -195,7 +196,7 @@ Measurement measure(const Case& what, const DescribeProfile& describe_profile) {
   for (size_t type = 0; type < flop.weights.size(); ++type) {
     if (type != static_cast<size_t>(plan.compute)) result.gigaflop_of_others[type] = flop.weights[type] * giga;
   }
-  if (what.device >= 0) result.ops = encoder_ops(**model, plan.options, tokens + prefix, what.batch);
+  if (what.device >= 0) result.ops = encoder_op_costs(**model, plan.options, tokens + prefix, what.batch);
   result.weight_bytes = encoder_weight_bytes(**model, tokens);
   result.model_bytes = (*model)->file_bytes();
   result.arena_bytes = plan.total_bytes;

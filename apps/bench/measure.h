@@ -21,7 +21,7 @@ struct Case {
   Isa isa = Isa::automatic;
   Compute compute = Compute::automatic;
   AttentionCompute attention_compute = AttentionCompute::automatic;
-  int device = -1;  // CudaOptions::device
+  int device = -1;  // The number of the GPU (CudaOptions::device), or -1 for the CPU.
   int threads = 1;
   int64_t tokens = 0;                 // The tokens of each text. If 0, as many as the model can read.
   int64_t batch = 1;                  // The number of texts in a call.
@@ -35,14 +35,14 @@ struct Measurement {
   std::string isa;                // The instruction set that the session chose.
   std::string backend_version;    // The version of the library that multiplies. Empty for the native kernels.
   ElementType weights, compute;   // The types of the weights and of the products of the encoder.
-  ElementType attention_compute;  // The type in which scores and context are computed.
+  ElementType attention_compute;  // The type of attention's two products: queries by keys, and weights by values.
   std::string precision;          // Plan::precision, a sentence that explains the choice of the types.
   int calls = 0;
   double min_ms = 0, median_ms = 0, p99_ms = 0;  // The times of a call.
   double gigaflop = 0;                           // The operations of a call, / 1e9.
   // The part of `gigaflop` in products with weights that are computed in another type than `compute`, by ElementType.
   std::array<double, 4> gigaflop_of_others = {};
-  uint64_t weight_bytes = 0;  // The bytes of weights that a call reads: weights of products and columns of E.
+  uint64_t weight_bytes = 0;  // The bytes of weights that a call reads (encoder_weight_bytes()).
   uint64_t model_bytes = 0;   // The size of the file.
   uint64_t arena_bytes = 0;   // The planned size of the arena.
   uint64_t used_bytes = 0;    // The part of the arena that was used.
@@ -67,18 +67,19 @@ struct Flop {
   double all = 0;
   std::array<double, 4> weights = {};  // The operations of products with weights, by the type they are computed in.
 };
-// Returns the operations for one text of `tokens` tokens. Throws as measure().
+// Returns the operations for one text of `tokens` tokens. Throws std::runtime_error.
 Flop encoder_flop(const Model& model, const SessionOptions& options, int64_t tokens);
 
-// Returns Measurement::ops of a call with `batch` texts. Throws as measure().
-std::vector<std::array<double, 2>> encoder_ops(const Model& model, const SessionOptions& options, int64_t tokens,
-                                               int64_t batch);
+// Returns Measurement::ops of a call with `batch` texts. Throws std::runtime_error.
+std::vector<std::array<double, 2>> encoder_op_costs(const Model& model, const SessionOptions& options, int64_t tokens,
+                                                    int64_t batch);
 
 // Returns the roofline time of a call in milliseconds: the sum over its ops of the time at the limit of products or at
 // the limit of memory, whichever is longer. Returns nothing if the ops or the limits aren't known.
 std::optional<double> roofline_ms(const Measurement& measurement, const Limits& limits);
 
-// Returns the bytes of the weights of the encoder's products for `tokens` tokens, each read once. Throws as measure().
+// Returns the bytes of the weights that the encoder multiplies with for a text of `tokens` tokens. Each weight counts
+// once. Of the Linformer's projection matrices, only the columns for these tokens count.
 uint64_t encoder_weight_bytes(const Model& model, int64_t tokens);
 
 // These functions pass cases and measurements between the parent and the process that measures. Case::model is left

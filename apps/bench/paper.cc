@@ -136,8 +136,8 @@ std::optional<double> ratio(const PaperRun& run, uint32_t n, uint32_t k, const V
 
 }  // namespace
 
-double paper_time_saved(size_t length, size_t k) { return time_saved_in_paper[length][k]; }
-double paper_memory_saved(size_t length, size_t k) { return memory_saved_in_paper[length][k]; }
+double paper_time_saved(size_t length_index, size_t k_index) { return time_saved_in_paper[length_index][k_index]; }
+double paper_memory_saved(size_t length_index, size_t k_index) { return memory_saved_in_paper[length_index][k_index]; }
 
 const PaperCell* PaperRun::find(uint32_t n, uint32_t k) const {
   for (const PaperCell& cell : cells) {
@@ -154,16 +154,16 @@ std::optional<double> PaperRun::memory_saved(uint32_t n, uint32_t k) const {
   return ratio(*this, n, k, [](const PaperCell& cell) { return cell.arena_of_text(); });
 }
 
-std::optional<double> PaperRun::memory_saved_of_held_attention(uint32_t n, uint32_t k) const {
+std::optional<double> PaperRun::memory_saved_if_scores_stored(uint32_t n, uint32_t k) const {
   const double held = 4.0 * bench::shape_of("base").heads * n * n;
   return ratio(*this, n, k, [&](const PaperCell& cell) { return cell.arena_of_text() + (cell.k == 0 ? held : 0); });
 }
 
-std::optional<double> PaperRun::time_growth(uint32_t k) const {
+std::optional<double> PaperRun::time_growth_exponent(uint32_t k) const {
   return growth(*this, k, [](const PaperCell& cell) { return cell.ms_of_text(); });
 }
 
-std::optional<double> PaperRun::memory_growth(uint32_t k) const {
+std::optional<double> PaperRun::memory_growth_exponent(uint32_t k) const {
   return growth(*this, k, [](const PaperCell& cell) { return cell.arena_of_text(); });
 }
 

@@ -17,9 +17,9 @@ inline constexpr std::array<uint32_t, 8> paper_lengths = {512, 1024, 2048, 4096,
 inline constexpr std::array<uint32_t, 5> paper_ks = {128, 256, 512, 1024, 2048};
 
 // Return the time and the memory of the Transformer divided by those of the Linformer, as printed in the paper for a
-// V100, or 0 if the paper has no number. `length` and `k` are indices into paper_lengths and paper_ks.
-double paper_time_saved(size_t length, size_t k);
-double paper_memory_saved(size_t length, size_t k);
+// V100, or 0 if the paper has no number. The arguments are indices into paper_lengths and paper_ks.
+double paper_time_saved(size_t length_index, size_t k_index);
+double paper_memory_saved(size_t length_index, size_t k_index);
 
 // Values of PaperOptions::least_tokens that keep all cores of a CPU busy, or a GPU.
 inline constexpr int64_t cpu_tokens = 4096, gpu_tokens = 65536;
@@ -28,7 +28,7 @@ struct PaperOptions {
   Case running;                       // Its threads, backend, isa, compute and device are used for all cells.
   uint64_t free_bytes = 0;            // The available memory. If 0, the system is asked.
   double minutes = 30;                // The limit of the time of all cells together.
-  uint32_t layers = 2;                // The layers of the models, with RoBERTa-base's width. Results are for one layer.
+  uint32_t layers = 2;                // The number of layers of a model. A layer has the sizes of a RoBERTa-base layer.
   int64_t least_tokens = cpu_tokens;  // A call has as many texts as fit into this number of tokens, at least one.
   uint32_t longest = paper_lengths.back();  // The largest n that is measured.
   std::vector<ElementType> types = {ElementType::f32, ElementType::int8};
@@ -56,11 +56,11 @@ struct PaperRun {
   std::optional<double> time_saved(uint32_t n, uint32_t k) const;
   std::optional<double> memory_saved(uint32_t n, uint32_t k) const;
   // Returns memory_saved() for a Transformer that stores the attention matrix of one layer (heads n^2 floats), as the
-  // paper's does. Ours doesn't store it, so the size of the matrix is added.
-  std::optional<double> memory_saved_of_held_attention(uint32_t n, uint32_t k) const;
+  // paper's does. linformer's doesn't store the matrix, so its size is added to the measured arena.
+  std::optional<double> memory_saved_if_scores_stored(uint32_t n, uint32_t k) const;
   // Return the exponent a for which n^a fits best to the times or the arenas of a text, over all n that were measured.
-  std::optional<double> time_growth(uint32_t k) const;
-  std::optional<double> memory_growth(uint32_t k) const;
+  std::optional<double> time_growth_exponent(uint32_t k) const;
+  std::optional<double> memory_growth_exponent(uint32_t k) const;
 };
 
 // Measures the cells in the order of n. At each n the Transformer of a precision comes before the Linformers that are

@@ -20,7 +20,7 @@ EXAMPLES = """examples:
   peers.py encode --linformer build/release --n 512,4096 --k 128    RoBERTa-base's size, Linformer
   peers.py encode --linformer build/release --n 512 --k 0           RoBERTa-base's size, full attention
   peers.py models --linformer build/release --n 512                 ModernBERT's and MPNet's base sizes
-  peers.py growth --linformer build/release --n 512,1024,2048,4096  how a layer's time grows, beside Reformer
+  peers.py growth --linformer build/release --n 512,1024,2048,4096  how a layer's time grows, also Reformer's
   peers.py sentences --linformer build/release --model random --vocabulary vocab.txt --texts sentences.txt
   peers.py classify --linformer build/release --texts reviews.jsonl
 
@@ -126,7 +126,7 @@ def parse(arguments):
     precisions(made)
 
     made = measured(command(
-        "growth", "Measures how the time of a layer grows with the text's length, beside Reformer's LSH attention",
+        "growth", "Measures how the time of a layer grows with the text's length, also with Reformer's LSH attention",
         "  peers.py growth --linformer build/release --n 512,1024,2048,4096 --threads 2"), 3,
         ("reformer", "linformer"))
     made.add_argument("--n", type=numbers(64, 1 << 16), default=[512, 1024, 2048, 4096], metavar="N,..",
@@ -177,7 +177,7 @@ def parse(arguments):
 
 
 def leave_out_missing(options):
-    """Removes the engines whose packages couldn't be installed from the options, and names them."""
+    """Names the engines whose packages couldn't be installed, and removes these engines from the options."""
     missing = environment.missing_packages()
     options.missing = missing
     options.found = [engine for engine, packages in environment.NEEDS.items()

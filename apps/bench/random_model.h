@@ -11,9 +11,9 @@ namespace linformer::bench {
 
 struct ModelShape {
   uint32_t layers = 0, d_model = 0, heads = 0, ffn = 0, vocabulary = 0;
-  uint32_t n = 512;     // The number of positions and of E's columns.
-  uint32_t k = 128;     // The number of compressed rows. 0 for full attention.
-  uint32_t window = 0;  // The window of local attention beside the compressed rows, on each side. 0 for no window.
+  uint32_t n = 512;     // The number of positions, and of columns of the Linformer's projection E.
+  uint32_t k = 128;     // The number of rows that E compresses keys and values to. 0 for full attention.
+  uint32_t window = 0;  // The tokens on each side that a query attends to in addition to the k rows. 0 for none.
 };
 
 // Returns the sizes that --random accepts: tiny, small (all-MiniLM-L6-v2), base (RoBERTa-base), large (RoBERTa-large).

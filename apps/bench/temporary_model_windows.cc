@@ -17,7 +17,7 @@ TemporaryModel::TemporaryModel(const ModelShape& shape, ElementType type) {
   const DWORD length = ::GetTempPathW(static_cast<DWORD>(std::size(folder)), folder);
   if (length == 0 || length >= std::size(folder))
     throw std::runtime_error("the system has no folder for temporary files");
-  path_ = files::narrow({folder, length}) + "linformer-bench-" + std::to_string(files::process_number()) + "-" +
+  path_ = files::narrow({folder, length}) + "linformer-bench-" + std::to_string(files::process_id()) + "-" +
           std::to_string(models.fetch_add(1)) + ".lnfr";
   write_random_model(shape, type, path_);  // Leaves no file if it throws.
 }

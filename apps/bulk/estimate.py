@@ -28,7 +28,7 @@ EXAMPLES = """examples:
   python3 estimate.py --task embed --model minilm.lnfr --input sample/ --rows 1000000000 --nodes 100 --cores 16
 """
 
-#: The sample is taken from this many files.
+#: The sample is taken from at most this many files.
 SAMPLED_FILES = 8
 
 #: The number of equal parts into which the sample is divided, ordered by text length.

@@ -15,9 +15,9 @@ class UsageError : public CLI::ParseError {
   explicit UsageError(const std::string& sentence) : ParseError("UsageError", sentence, exit_usage) {}
 };
 
-// Returns a validator that accepts every value. Its description lists the choices for shell completions. check()
-// refuses other values, with a better message than CLI11's.
-CLI::Validator only_listed(const std::vector<std::string>& choices) {
+// Returns a validator that accepts every value. It only tells CLI11 the choices, which shell completions list. check()
+// refuses values that are not among the choices, with a better message than CLI11's.
+CLI::Validator choices_for_completion(const std::vector<std::string>& choices) {
   std::string list;
   for (const std::string& choice : choices) list += (list.empty() ? "{" : ",") + choice;
   return CLI::Validator([](std::string&) { return std::string(); }, list + "}");
@@ -75,11 +75,11 @@ void declare(CLI::App& app, Arguments* arguments) {
   app.add_option("--dialect", options.dialect,
                  "read the checkpoint as one of this implementation (see --list-dialects) and try no other")
       ->type_name("NAME")
-      ->check(only_listed(dialects));
+      ->check(choices_for_completion(dialects));
   app.add_option("--dtype", arguments->dtype,
                  "type of the weights: f32 (default), bf16, f16 or int8; PyTorch's names for them are read too")
       ->type_name("TYPE")
-      ->check(only_listed({"f32", "bf16", "f16", "int8"}));
+      ->check(choices_for_completion({"f32", "bf16", "f16", "int8"}));
   app.add_option("--dtype-for", arguments->dtype_for,
                  "weights of another type, by their names in the checkpoint: f32:PATTERN, such as f32:'*classifier*' "
                  "(may be repeated; the first that fits counts)")
@@ -153,7 +153,7 @@ void check(const CLI::App& app, Arguments* arguments) {
   }
   using files::FileFormat;
   const std::string contradiction =
-      files::contradicted_ending(arguments->convert.output, back ? FileFormat::safetensors : FileFormat::model);
+      files::wrong_ending_message(arguments->convert.output, back ? FileFormat::safetensors : FileFormat::model);
   if (!contradiction.empty() && !arguments->convert.replace_any) {
     throw UsageError("-o " + contradiction + ", or give --force");
   }

@@ -25,8 +25,8 @@ struct Arguments {
 
 help::Texts help_texts();
 void declare(CLI::App& app, Arguments* arguments);
-// Checks what CLI11 can't check: which arguments contradict each other, and whether types and dialects exist. Throws
-// CLI::ParseError.
+// Checks what CLI11 can't check, such as which arguments contradict each other and whether types and dialects exist.
+// Sets the types in arguments->convert. Throws CLI::ParseError.
 void check(const CLI::App& app, Arguments* arguments);
 
 }  // namespace linformer::convert

@@ -74,24 +74,25 @@ class ConversionProgress {
 
 // Returns the sentence as one line without control characters. Arguments, file names and contents of files may have
 // brought some into it.
-std::string line_of(const std::string& sentence) {
+std::string one_line(const std::string& sentence) {
   constexpr int widest = 2000;  // In columns.
   return linformer::terminal::excerpt(sentence, widest);
 }
 
 int complain_of_usage(const std::string& sentence) {
-  std::cerr << "linformer-convert: " << line_of(sentence) << "; see 'linformer-convert --help'\n";
+  std::cerr << "linformer-convert: " << one_line(sentence) << "; see 'linformer-convert --help'\n";
   return exit_usage;
 }
 
-// Returns standard output for the report, or standard error if the model is written to standard output.
+// Returns the stream that the report is printed to: standard output, or standard error if the model is written to
+// standard output.
 std::ostream& report_stream(const Arguments& arguments) {
   return linformer::files::is_standard_output(arguments.convert.output) ? std::cerr : std::cout;
 }
 
 int complain(const char* sentence, const Arguments& arguments) {
   if (arguments.json) linformer::convert::print_json_error(sentence, report_stream(arguments));
-  std::cerr << "linformer-convert: " << line_of(sentence) << "\n";
+  std::cerr << "linformer-convert: " << one_line(sentence) << "\n";
   return exit_bad_input;
 }
 
@@ -99,7 +100,7 @@ int complain(const char* sentence, const Arguments& arguments) {
 // which may show progress.
 linformer::files::FinalMessage final_message(const std::string& sentence) {
   return {"", (linformer::system::is_terminal(linformer::system::standard_error) ? "\r\033[K" : "") +
-                  ("linformer-convert: " + line_of(sentence) + "\n")};
+                  ("linformer-convert: " + one_line(sentence) + "\n")};
 }
 
 linformer::files::FinalMessage final_message_in_json(const std::string& sentence) {
@@ -115,8 +116,8 @@ linformer::files::FinalMessage final_message_on_standard_error(const std::string
   return {"", message.output + message.error};
 }
 
-// Returns the commands that can run the written model. The result is empty if the file can't be read back, such as a
-// pipe.
+// Returns the commands that can run the written model. The result is empty if the output can't be read back, for
+// example because it is a pipe.
 std::vector<linformer::files::ModelUse> uses_of_output(const Arguments& arguments) {
   const std::string& path = arguments.convert.output;
   std::error_code error;
@@ -124,7 +125,7 @@ std::vector<linformer::files::ModelUse> uses_of_output(const Arguments& argument
   linformer::LoadOptions options;
   options.access = arguments.no_mmap ? linformer::Access::read : linformer::Access::map;
   const auto model = linformer::files::open_model(path, options);
-  return model.ok() ? linformer::files::uses_of(**model) : std::vector<linformer::files::ModelUse>();
+  return model.ok() ? linformer::files::commands_that_run(**model) : std::vector<linformer::files::ModelUse>();
 }
 
 // Prints the report in the form that the arguments ask for. `more` is the list of commands that can run the model, if a
@@ -176,9 +177,10 @@ std::string option_name(linformer::convert::Option option, const std::string& va
   return value;
 }
 
-// While the file is mapped, its truncation ends the program with an error message.
+// Returns an object for Control::guard_mapping. While it exists, the program ends with an error message if another
+// process truncates the file.
 std::shared_ptr<void> guard_mapping(std::span<const std::byte> bytes, const std::string& path) {
-  return std::make_shared<linformer::files::LostFile>(bytes, path);
+  return std::make_shared<linformer::files::TruncationGuard>(bytes, path);
 }
 
 void refuse_hub_name(const std::string& checkpoint) {
@@ -237,7 +239,7 @@ int main(int argc, char** argv) {
   }
 
   linformer::files::remove_temporary_files_at_signals();
-  linformer::system::ignore_size_limits();
+  linformer::system::ignore_file_size_signal();
   // The environment variables are checked although this program computes nothing, because every program checks them.
   if (const linformer::Status environment = linformer::check_environment(); !environment.ok()) {
     return complain_of_usage(environment.message());

@@ -15,23 +15,23 @@ using nlohmann::ordered_json;
 using Row = std::vector<std::string>;
 
 // Returns `text` in one line without control characters, which a terminal would act on.
-std::string line_of(const std::string& text) { return terminal::excerpt(text, terminal::uncut); }
+std::string one_line(const std::string& text) { return terminal::excerpt(text, terminal::uncut); }
 
 void print_rows(const char* title, std::vector<Row> rows, std::ostream& out) {
   if (rows.empty()) return;
-  for (Row& row : rows) std::transform(row.begin(), row.end(), row.begin(), line_of);
-  constexpr size_t widest = 72;  // The widest column, in characters. A longer cell shifts the rest of its line.
-  std::vector<size_t> widths(rows[0].size());
+  for (Row& row : rows) std::transform(row.begin(), row.end(), row.begin(), one_line);
+  constexpr int widest = 72;  // The widest column. A wider cell shifts the rest of its line.
+  std::vector<int> widths(rows[0].size());
   for (const Row& row : rows) {
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], std::min(widest, row[i].size()));
+    for (size_t i = 0; i < row.size(); ++i)
+      widths[i] = std::max(widths[i], std::min(widest, terminal::display_width(row[i])));
   }
   out << "\n" << title << "\n";
   for (const Row& row : rows) {
     std::string line = " ";
     for (size_t i = 0; i < row.size(); ++i) {
-      line += ' ' + row[i];
-      if (row[i].size() < widths[i]) line.append(widths[i] - row[i].size(), ' ');
-      line += ' ';
+      const int missing = widths[i] - terminal::display_width(row[i]);
+      line += ' ' + row[i] + std::string(static_cast<size_t>(std::max(0, missing)), ' ') + ' ';
     }
     line.erase(line.find_last_not_of(' ') + 1);
     out << line << "\n";
@@ -40,10 +40,10 @@ void print_rows(const char* title, std::vector<Row> rows, std::ostream& out) {
 
 void print_notes(const std::vector<std::string>& notes, std::ostream& out) {
   if (!notes.empty()) out << "\nNotes\n";
-  for (const std::string& note : notes) out << "  " << line_of(note) << "\n";
+  for (const std::string& note : notes) out << "  " << one_line(note) << "\n";
 }
 
-// Prints a line for each source of settings, with the first names of unused settings in it.
+// Prints a line for each source of settings, with the names of the first settings from that source that nothing used.
 void print_unused(const std::vector<UnusedSetting>& settings, std::ostream& out) {
   constexpr size_t shown = 12;
   std::vector<std::string> sources;
@@ -53,11 +53,11 @@ void print_unused(const std::vector<UnusedSetting>& settings, std::ostream& out)
   if (!sources.empty()) out << "\nSettings that nothing used\n";
   for (const std::string& source : sources) {
     size_t count = 0;
-    out << "  " << line_of(source) << ":";
+    out << "  " << one_line(source) << ":";
     for (const UnusedSetting& setting : settings) {
       if (setting.source != source || ++count > shown) continue;
       out << (count > 1 ? ", " : " ") << escaped(setting.name);
-      if (!setting.did_you_mean.empty()) out << " (did you mean " << line_of(setting.did_you_mean) << "?)";
+      if (!setting.did_you_mean.empty()) out << " (did you mean " << one_line(setting.did_you_mean) << "?)";
     }
     if (count > shown) out << " and " << count - shown << " more";
     out << "\n";
@@ -69,7 +69,7 @@ void print(const ordered_json& json, std::ostream& out) { out << terminal::json_
 }  // namespace
 
 void print_table(const Report& report, const std::vector<files::ModelUse>& uses, std::ostream& out) {
-  out << line_of(report.checkpoint) << ": " << report.format << ", dialect " << report.dialect << " (recognised by "
+  out << one_line(report.checkpoint) << ": " << report.format << ", dialect " << report.dialect << " (recognised by "
       << report.recognised_by << ")\n";
   std::vector<Row> facts, mapped, left_out;
   for (const Report::Fact& fact : report.facts) facts.push_back({escaped(fact.name), fact.value, fact.source});
@@ -83,16 +83,16 @@ void print_table(const Report& report, const std::vector<files::ModelUse>& uses,
   print_rows("Left out", left_out, out);
   std::vector<Row> rounded;
   for (const Report::Rounded& weight : report.rounded) {
-    rounded.push_back({escaped(weight.tensor), weight.type, scientific(weight.error)});
+    rounded.push_back({escaped(weight.tensor), weight.type, two_significant_digits(weight.error)});
   }
   print_rows("Rounded, and the relative error of each", rounded, out);
   print_notes(report.notes, out);
   print_unused(report.unused_settings, out);
   out << "\n"
-      << line_of(report.output) << ": " << report.output_bytes << " bytes (" << readable_bytes(report.output_bytes)
+      << one_line(report.output) << ": " << report.output_bytes << " bytes (" << readable_bytes(report.output_bytes)
       << "), " << report.mapped.size() << " tensors mapped, " << report.left_out.size() << " left out\n";
   if (!uses.empty()) out << "\nTo try\n";
-  for (const files::ModelUse& use : uses) out << "  " << line_of(files::command_line(use, report.output)) << "\n";
+  for (const files::ModelUse& use : uses) out << "  " << one_line(files::command_line(use, report.output)) << "\n";
 }
 
 void print_json(const Report& report, const std::vector<files::ModelUse>& uses, std::ostream& out) {
@@ -134,7 +134,7 @@ void print_json(const Report& report, const std::vector<files::ModelUse>& uses, 
 }
 
 void print_table(const ExportReport& report, std::ostream& out) {
-  out << line_of(report.model) << ": model file, dialect " << report.dialect << "\n";
+  out << one_line(report.model) << ": model file, dialect " << report.dialect << "\n";
   std::vector<Row> facts, rows;
   for (const Report::Fact& fact : report.facts) facts.push_back({escaped(fact.name), fact.value, fact.source});
   for (const ExportReport::Row& row : report.rows) {
@@ -144,7 +144,7 @@ void print_table(const ExportReport& report, std::ostream& out) {
   print_rows("Tensors", rows, out);
   print_notes(report.notes, out);
   out << "\n"
-      << line_of(report.output) << ": " << report.output_bytes << " bytes (" << readable_bytes(report.output_bytes)
+      << one_line(report.output) << ": " << report.output_bytes << " bytes (" << readable_bytes(report.output_bytes)
       << "), " << report.rows.size() << " tensors\n";
 }
 

@@ -141,18 +141,18 @@ Lines kind_lines(const std::vector<Report::Fact>& facts) {
   return lines;
 }
 
-// Returns the rounding error of low-precision weights, and the size that the model would have in f32.
+// Returns lines with the rounding error of low-precision weights, and the size that the model would have in f32.
 Lines rounding_lines(const Report& report) {
   if (report.rounded.empty()) return {};
   const auto worst = std::max_element(report.rounded.begin(), report.rounded.end(),
                                       [](const auto& a, const auto& b) { return a.error < b.error; });
-  return wrapped("  weights changed by " + scientific(report.rounding_error) + " (relative), at most " +
-                     scientific(worst->error) + " (" + ending(worst->tensor, 40) + "); " +
+  return wrapped("  weights changed by " + two_significant_digits(report.rounding_error) + " (relative), at most " +
+                     two_significant_digits(worst->error) + " (" + ending(worst->tensor, 40) + "); " +
                      readable_bytes(report.bytes_in_f32) + " in f32",
                  4);
 }
 
-// Returns the settings that the user gave and nothing used. Likely misspellings come first.
+// Returns lines that name the settings that the user gave and nothing used. Likely misspellings come first.
 Lines unused_lines(const std::vector<UnusedSetting>& settings) {
   if (settings.empty()) return {};
   constexpr size_t most_names = 5;
@@ -167,13 +167,13 @@ Lines unused_lines(const std::vector<UnusedSetting>& settings) {
   return lines;
 }
 
-// Returns the first notes that fit into `room` lines, and a line with the number of the other notes.
-Lines note_lines(const std::vector<std::string>& notes, size_t room) {
+// Returns the first notes that fit into `line_limit` lines, and a line with the number of the other notes.
+Lines note_lines(const std::vector<std::string>& notes, size_t line_limit) {
   Lines lines;
   for (size_t i = 0; i < notes.size(); ++i) {
     Lines note = wrapped("  note: " + notes[i], 4);
     const size_t left = notes.size() - i - 1;
-    const size_t space = room - lines.size() - (left > 0 ? 1 : 0);
+    const size_t space = line_limit - lines.size() - (left > 0 ? 1 : 0);
     if (note.size() <= space) {
       lines.insert(lines.end(), note.begin(), note.end());
       continue;
@@ -186,12 +186,13 @@ Lines note_lines(const std::vector<std::string>& notes, size_t room) {
 
 void append(Lines* lines, const Lines& more) { lines->insert(lines->end(), more.begin(), more.end()); }
 
-// Returns at most `room` lines with commands that the user can run next. A long path is shortened to "..." and its end.
-Lines next_lines(const std::vector<files::ModelUse>& uses, const std::string& path, size_t room) {
+// Returns at most `line_limit` lines with commands that the user can run next. A long path is shortened to "..." and
+// its end.
+Lines next_lines(const std::vector<files::ModelUse>& uses, const std::string& path, size_t line_limit) {
   constexpr size_t most_uses = 3;
   Lines lines;
   for (const files::ModelUse& use : uses) {
-    if (lines.size() == std::min(most_uses, room)) break;
+    if (lines.size() == std::min(most_uses, line_limit)) break;
     const std::string before = lines.empty() ? "  try: " : "       ";
     std::string line = before + files::command_line(use, path);
     if (columns_of(line) > most_columns) {
@@ -232,7 +233,7 @@ std::string readable_bytes(uint64_t bytes) {
   return text.data();
 }
 
-std::string scientific(double number) {
+std::string two_significant_digits(double number) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.2g", number);
   return text.data();

@@ -18,6 +18,6 @@ void print_summary(const ExportReport& report, std::ostream& out);
 // Returns a number of bytes in KiB or MiB, such as "3.4 MiB".
 std::string readable_bytes(uint64_t bytes);
 // Returns a number with two significant digits, such as "0.0072" or "1.3e-05".
-std::string scientific(double number);
+std::string two_significant_digits(double number);
 
 }  // namespace linformer::convert

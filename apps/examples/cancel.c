@@ -1,4 +1,4 @@
-/* cancel MODEL TEXT classifies a long list of texts, and cancels the call when some are done. */
+/* cancel MODEL TEXT classifies a long list of texts, and cancels the call after the first 0.1 % of them. */
 #include <linformer.h>
 #include <stdio.h>
 #include <stdlib.h>

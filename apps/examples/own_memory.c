@@ -1,4 +1,5 @@
-/* own_memory MODEL runs a session in memory of the caller. The caller also runs its tasks, here one after the other. */
+/* own_memory MODEL runs a session in memory of the caller. A function of the caller, parallel(), runs the session's
+   tasks, here one after the other. */
 #include <linformer.h>
 #include <stdio.h>
 #include <stdlib.h>

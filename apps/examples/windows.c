@@ -1,4 +1,5 @@
-/* windows MODEL TEXT prints the windows of a long text, and computes its logits and its mean in one pass. */
+/* windows MODEL TEXT splits a long text into windows, prints them, and computes the text's logits and its mean vector
+   in one pass. */
 #include <linformer.h>
 #include <stdio.h>
 #include <string.h>

@@ -137,7 +137,7 @@ def link_program(host, tree, kind, source, out):
 
 
 def can_start(host, kind):
-    """Returns whether a program can start here. With musl's shared library it needs musl, which musl-gcc shows."""
+    """Returns whether a program can start here. A shared library for musl needs musl, which comes with musl-gcc."""
     return kind == "linformer" or "musl" not in host.target or musl_compiler(host) is not None
 
 

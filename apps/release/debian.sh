@@ -22,7 +22,7 @@ step "1. Packages that are missing"
 . third_party/install.sh
 linformer_install build debian
 if ! command -v dpkg-shlibdeps >/dev/null; then
-  echo "dpkg-shlibdeps is not here: Debian packages are built on Debian." >&2
+  echo "dpkg-shlibdeps was not found: Debian packages can be built only on Debian." >&2
   exit 1
 fi
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 class Host:
     name: str
     target: str  # The target of zig.
-    # The compiler of the static library, or "" for zig. C++ programs of this host use the standard library of this
-    # compiler, and zig's is libc++ of clang.
+    # The compiler of the static library, or "" for zig. C++ programs can link the static library only if both use the
+    # same C++ standard library. On Linux with glibc that is usually g++'s libstdc++, but zig uses clang's libc++.
     library_compiler: str = ""
 
 
-# Debian 10 and Red Hat Enterprise Linux 8 have glibc 2.28, so these archives run there and on newer systems.
+# Debian 10 and Red Hat Enterprise Linux 8 have glibc 2.28, so the archives for glibc run there and on newer systems.
 HOSTS = {host.name: host for host in (
     Host("linux-x86_64", "x86_64-linux-gnu.2.28", "g++"),
     Host("linux-aarch64", "aarch64-linux-gnu.2.28", "aarch64-linux-gnu-g++"),

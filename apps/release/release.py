@@ -5,7 +5,7 @@ list of the libraries in them (SPDX) and recipes for package managers.
     python3 apps/release/release.py --to build/release-files
     python3 apps/release/release.py --to FOLDER --hosts linux-x86_64,windows-x86_64 --address https://example.org/0.1.0
 
-The same commit gives the same bytes. README.md says what it needs and what was tried on which host.
+The same commit gives the same bytes. README.md says what this program needs, and what was tested on which host.
 """
 import argparse
 import gzip
@@ -67,7 +67,7 @@ def find_zig():
         return pathlib.Path(package.origin).resolve().parent / "zig"
     found = shutil.which("zig")
     if found is None:
-        raise ReleaseError("zig is not here: install the Python package ziglang, or leave the hosts out with --hosts ''")
+        raise ReleaseError("zig was not found: install the Python package ziglang, or build no archives (--hosts '')")
     return pathlib.Path(found).resolve()
 
 

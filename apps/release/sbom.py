@@ -19,7 +19,7 @@ def pinned_libraries(root):
             text = text.replace("${" + name + "}", value)
         found += [(m[1], m[4], m[2], m[5]) for m in FETCH.finditer(text) if m[1] not in TESTS_ALONE]
     if {name for name, *_ in found} != set(LIBRARIES):
-        raise ValueError("third_party pins other libraries than those whose licence notices.py knows")
+        raise ValueError("third_party/fetch*.cmake and LIBRARIES in notices.py don't name the same libraries")
     return found
 
 

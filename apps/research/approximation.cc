@@ -76,7 +76,7 @@ std::optional<int64_t> HeadApproximation::expected_k(double error) const {
   return static_cast<int64_t>(k);
 }
 
-void normal_rows(uint64_t stream, int64_t first, int64_t rows, int64_t columns, double* out) {
+void fill_normal_rows(uint64_t stream, int64_t first, int64_t rows, int64_t columns, double* out) {
   constexpr double unit = 0x1p-53;
   const uint64_t pairs = static_cast<uint64_t>(columns + 1) / 2;  // The number of pairs of columns in each row.
   for (int64_t r = 0; r < rows; ++r) {
@@ -93,13 +93,13 @@ void normal_rows(uint64_t stream, int64_t first, int64_t rows, int64_t columns, 
   }
 }
 
-uint64_t stream_of(uint64_t seed, std::initializer_list<uint64_t> numbers) {
+uint64_t random_stream(uint64_t seed, std::initializer_list<uint64_t> numbers) {
   uint64_t stream = mix(seed);
   for (const uint64_t number : numbers) stream = mix(stream ^ mix(number));
   return stream;
 }
 
-double ErrorMeasure::relative(double square) const {
+double ErrorMeasure::relative_norm(double square) const {
   if (context_square_ > 0) return std::sqrt(square / context_square_);
   return square > 0 ? std::numeric_limits<double>::infinity() : 0;
 }
@@ -124,28 +124,28 @@ void ErrorMeasure::add(const std::vector<double>& p, const std::vector<double>& 
                        HeadApproximation* sum) {
   prepare(p, v, n);
   sum->spread += 1 + square_of(p.data(), n * n) * square_of(v.data(), n * d_) / context_square_;
-  add_singular(p, v, n, sum);
+  add_svd_errors(p, v, n, sum);
   for (int draw = 0; draw < options_.draws; ++draw) {
-    add_draw(p, v, n, stream_of(stream, {static_cast<uint64_t>(draw)}), sum);
+    add_random_draw(p, v, n, random_stream(stream, {static_cast<uint64_t>(draw)}), sum);
   }
 }
 
 // With P = U S W^T, P V is the sum of the terms u_i s_i (w_i^T V), which are orthogonal. If P_k leaves out some
 // singular values, the square of ||P_k V - P V|| is therefore the sum of s_i^2 ||w_i^T V||^2 over these values.
-void ErrorMeasure::add_singular(const std::vector<double>& p, const std::vector<double>& v, int64_t n,
-                                HeadApproximation* sum) {
+void ErrorMeasure::add_svd_errors(const std::vector<double>& p, const std::vector<double>& v, int64_t n,
+                                  HeadApproximation* sum) {
   const std::vector<double> squares = right_singular_vectors(p, n, &vectors_, &work_);
   turned_.resize(v.size());
   multiply(n, d_, n, 1, vectors_.data(), v.data(), false, turned_.data());
   double left_out = 0;  // The square of the error of rank n - i.
   for (int64_t i = 0; i < n; ++i) {
-    sum->singular[static_cast<size_t>(n - i - 1)] += relative(left_out);
+    sum->singular[static_cast<size_t>(n - i - 1)] += relative_norm(left_out);
     left_out += squares[static_cast<size_t>(i)] * square_of(turned_.data() + i * d_, d_);
   }
 }
 
-void ErrorMeasure::add_draw(const std::vector<double>& p, const std::vector<double>& v, int64_t n, uint64_t stream,
-                            HeadApproximation* sum) {
+void ErrorMeasure::add_random_draw(const std::vector<double>& p, const std::vector<double>& v, int64_t n,
+                                   uint64_t stream, HeadApproximation* sum) {
   sum_.assign(v.size(), 0);
   columns_.resize(static_cast<size_t>(d_));
   normal_.resize(static_cast<size_t>(block_rows * n));
@@ -153,18 +153,18 @@ void ErrorMeasure::add_draw(const std::vector<double>& p, const std::vector<doub
   right_.resize(static_cast<size_t>(block_rows * d_));
   for (int64_t first = 0; first < n; first += block_rows) {
     const int64_t rows = std::min(block_rows, n - first);
-    normal_rows(stream, first, rows, n, normal_.data());
+    fill_normal_rows(stream, first, rows, n, normal_.data());
     multiply(rows, n, n, 1, normal_.data(), p.data(), true, left_.data());
     multiply(rows, d_, n, 1, normal_.data(), v.data(), false, right_.data());
     for (int64_t i = 0; i < rows; ++i) {
-      add_rank(first + i + 1, left_.data() + i * n, right_.data() + i * d_, n, sum);
+      add_rank_errors(first + i + 1, left_.data() + i * n, right_.data() + i * d_, n, sum);
     }
   }
 }
 
 // Adds row k of R to k P R^T R V, and the errors of rank k to *sum. With this row r, y = P r and z = r V. `y` and `z`
 // don't contain the factor 1/sqrt(k) of R.
-void ErrorMeasure::add_rank(int64_t k, const double* y, const double* z, int64_t n, HeadApproximation* sum) {
+void ErrorMeasure::add_rank_errors(int64_t k, const double* y, const double* z, int64_t n, HeadApproximation* sum) {
   std::fill(columns_.begin(), columns_.end(), 0.0);
   const double factor = 1 / static_cast<double>(k), draws = static_cast<double>(options_.draws);
   int64_t rows_within = 0, columns_within = 0;
@@ -179,14 +179,14 @@ void ErrorMeasure::add_rank(int64_t k, const double* y, const double* z, int64_t
     if (column <= column_limits_[static_cast<size_t>(j)]) ++columns_within;
   }
   const size_t place = static_cast<size_t>(k - 1);
-  sum->projected[place] += relative(square) / draws;
+  sum->projected[place] += relative_norm(square) / draws;
   sum->columns_within[place] += static_cast<double>(columns_within) / static_cast<double>(d_) / draws;
   sum->rows_within[place] += static_cast<double>(rows_within) / static_cast<double>(n) / draws;
 }
 
 ApproximationSum::ApproximationSum(const Model& model, int64_t rows, const ApproximationOptions& options, int threads)
     : matrices_(model), options_(options) {
-  threads_ = lapack_threads(std::clamp(threads, 1, static_cast<int>(matrices_.all_heads())));
+  threads_ = lapack_threads(std::clamp(threads, 1, static_cast<int>(matrices_.total_heads())));
   sum_.rows = rows;
   for (int l = 0; l < matrices_.layers(); ++l) {
     sum_.layers.emplace_back(static_cast<size_t>(matrices_.heads(l)), HeadApproximation(rows));
@@ -195,7 +195,7 @@ ApproximationSum::ApproximationSum(const Model& model, int64_t rows, const Appro
 }
 
 void ApproximationSum::add(Session* session, Tokens text, const HeadDone& done) {
-  matrices_.read(session, text);
+  matrices_.run(session, text);
   if (matrices_.rows() != sum_.rows) {
     throw cli::DataError("a text has " + std::to_string(matrices_.rows()) + " rows, but all texts must have " +
                          std::to_string(sum_.rows));
@@ -205,8 +205,8 @@ void ApproximationSum::add(Session* session, Tokens text, const HeadDone& done) 
             measure = ErrorMeasure(options_)](size_t layer, size_t head) mutable {
       matrices_.matrix(static_cast<int>(layer), static_cast<int>(head), &scratch, &p);
       matrices_.values(static_cast<int>(layer), static_cast<int>(head), &scratch, &v);
-      const uint64_t stream =
-          stream_of(options_.seed, {static_cast<uint64_t>(sum_.rows), static_cast<uint64_t>(sum_.texts), layer, head});
+      const uint64_t stream = random_stream(
+          options_.seed, {static_cast<uint64_t>(sum_.rows), static_cast<uint64_t>(sum_.texts), layer, head});
       measure.add(p, v, sum_.rows, stream, &sum_.layers[layer][head]);
     };
   };

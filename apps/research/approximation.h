@@ -1,7 +1,7 @@
-// Computes the smallest rank k at which a low-rank approximation of attention has at most a given relative error in P
-// V. There are three answers: the bounds of theorems 1 and 2 of Wang et al. 2020; the rank that random projections
-// need, measured with random matrices as in the proofs; and the rank that the truncated singular value decomposition of
-// P needs.
+// Computes the smallest rank k at which a low-rank approximation of an attention matrix P has at most a given relative
+// error in P V, where V are the head's values. There are three answers: the bounds of theorems 1 and 2 of Wang et al.
+// 2020; the rank that random projections need, measured with random matrices as in the proofs; and the rank that the
+// truncated singular value decomposition of P needs.
 #pragma once
 
 #include <cstdint>
@@ -53,12 +53,12 @@ struct HeadApproximation {
 };
 
 // Writes rows [first, first + rows) of a matrix of independent standard normal numbers with `columns` columns to `out`.
-// Each number depends only on `stream`, its row and its column. The numbers come from SplitMix64 by the method of Box
-// and Muller.
-void normal_rows(uint64_t stream, int64_t first, int64_t rows, int64_t columns, double* out);
-// Returns the `stream` of normal_rows() for a random matrix R. Each combination of a seed and a list of numbers has a
-// stream of its own.
-uint64_t stream_of(uint64_t seed, std::initializer_list<uint64_t> numbers);
+// Each number depends only on `stream`, `columns`, its row and its column. The numbers come from SplitMix64 by the
+// method of Box and Muller.
+void fill_normal_rows(uint64_t stream, int64_t first, int64_t rows, int64_t columns, double* out);
+// Returns the `stream` of fill_normal_rows() for a random matrix R. Each combination of a seed and a list of numbers
+// has a stream of its own.
+uint64_t random_stream(uint64_t seed, std::initializer_list<uint64_t> numbers);
 
 // Measures the errors for the matrices of one head at a time. Each thread needs its own object, which reuses its
 // memory.
@@ -66,18 +66,18 @@ class ErrorMeasure {
  public:
   explicit ErrorMeasure(const ApproximationOptions& options) : options_(options) {}
   // Adds the errors for the attention matrix p[n, n] and the values v[n, d], both row-major, to *sum. Draw i takes its
-  // R from stream_of(stream, {i}). The R of rank k has the first k rows of one [n, n] matrix, scaled by 1/sqrt(k).
+  // R from random_stream(stream, {i}). The R of rank k has the first k rows of one [n, n] matrix, scaled by 1/sqrt(k).
   void add(const std::vector<double>& p, const std::vector<double>& v, int64_t n, uint64_t stream,
            HeadApproximation* sum);
 
  private:
   void prepare(const std::vector<double>& p, const std::vector<double>& v, int64_t n);
-  void add_singular(const std::vector<double>& p, const std::vector<double>& v, int64_t n, HeadApproximation* sum);
-  void add_draw(const std::vector<double>& p, const std::vector<double>& v, int64_t n, uint64_t stream,
-                HeadApproximation* sum);
-  void add_rank(int64_t k, const double* y, const double* z, int64_t n, HeadApproximation* sum);
+  void add_svd_errors(const std::vector<double>& p, const std::vector<double>& v, int64_t n, HeadApproximation* sum);
+  void add_random_draw(const std::vector<double>& p, const std::vector<double>& v, int64_t n, uint64_t stream,
+                       HeadApproximation* sum);
+  void add_rank_errors(int64_t k, const double* y, const double* z, int64_t n, HeadApproximation* sum);
   // Returns a Frobenius norm, given as its square, divided by the Frobenius norm of P V.
-  double relative(double square) const;
+  double relative_norm(double square) const;
 
   const ApproximationOptions options_;
   int64_t d_ = 0;
@@ -106,7 +106,7 @@ class ApproximationSum {
   ApproximationSum(const Model& model, int64_t rows, const ApproximationOptions& options, int threads);
   // Throws DataError if the text doesn't have `rows` rows. Calls `done` after each head.
   void add(Session* session, Tokens text, const HeadDone& done);
-  size_t heads() const { return matrices_.all_heads(); }  // The number of calls of `done` in one add().
+  size_t heads() const { return matrices_.total_heads(); }  // The number of calls of `done` in one add().
   // Returns the means over the texts that were added.
   Approximation mean() const;
 

@@ -44,7 +44,7 @@ class ApproximationPicture {
   std::string svg() {
     drawing_.text(left_plot, 40, "start", "title ink", name());
     drawing_.text(left_plot, 63, "start", "plain soft",
-                  "Low-rank approximations of P V, attention of " + excerpt(described_texts(report_), 100));
+                  "Low-rank approximations of P V, attention of " + excerpt(describe_texts(report_), 100));
     against_length();
     by_layer();
     legend();
@@ -125,7 +125,8 @@ class ApproximationPicture {
                  filled ? line.colour : "none", hint);
   }
 
-  // Draws lines through the known k. If a k is more than n, an empty square marks it at `limits[i]`, the n of place i.
+  // Draws lines through the known k. Where k is not known, because it is more than n, an empty square is drawn at
+  // `limits[i]`, the n of place i.
   void draw(const std::vector<Series>& plot, const std::vector<double>& xs, const std::vector<int64_t>& limits,
             const std::string& what, const std::vector<int64_t>& places) {
     for (const Series& line : plot) {

@@ -53,10 +53,11 @@ std::string table_by_length(const ApproximationReport& report) {
                   expected = enough_k(at, KindOfK::expected, error), singular = enough_k(at, KindOfK::singular, error);
     const auto expected_text = [](std::optional<int64_t> k) { return k ? grouped(static_cast<uint64_t>(*k)) : "-"; };
     table.add({grouped(static_cast<uint64_t>(at.rows)), grouped(static_cast<uint64_t>(first)),
-               percent_of(mean_at(at, &HeadApproximation::columns_within, first)),
-               grouped(static_cast<uint64_t>(second)), percent_of(mean_at(at, &HeadApproximation::rows_within, second)),
-               text_of(projected.half, at.rows), text_of(projected.all, at.rows), expected_text(expected.half),
-               expected_text(expected.all), text_of(singular.half, at.rows), text_of(singular.all, at.rows)});
+               percent_of(mean_at_rank(at, &HeadApproximation::columns_within, first)),
+               grouped(static_cast<uint64_t>(second)),
+               percent_of(mean_at_rank(at, &HeadApproximation::rows_within, second)), text_of(projected.half, at.rows),
+               text_of(projected.all, at.rows), expected_text(expected.half), expected_text(expected.all),
+               text_of(singular.half, at.rows), text_of(singular.all, at.rows)});
   }
   return table.text(2);
 }
@@ -66,7 +67,7 @@ std::string table_of_longest(const ApproximationReport& report, KindOfK kind) {
   return table_by_head(
       heads_of(at), {"half", "all"},
       [&](size_t layer, size_t head) {
-        return text_of(k_of(at.layers[layer][head], kind, report.options.error), at.rows);
+        return text_of(smallest_k(at.layers[layer][head], kind, report.options.error), at.rows);
       },
       [&](size_t layer) {
         const EnoughK enough = enough_k(at.layers[layer], kind, report.options.error);
@@ -88,8 +89,9 @@ ordered_json json_of(const Approximation& at, double error) {
       {"n", at.rows},
       {"d", at.width},
       {"theorem_1",
-       {{"k", first}, {"columns_within", json_of(mean_at(at, &HeadApproximation::columns_within, first))}}},
-      {"theorem_2", {{"k", second}, {"rows_within", json_of(mean_at(at, &HeadApproximation::rows_within, second))}}},
+       {{"k", first}, {"columns_within", json_of(mean_at_rank(at, &HeadApproximation::columns_within, first))}}},
+      {"theorem_2",
+       {{"k", second}, {"rows_within", json_of(mean_at_rank(at, &HeadApproximation::rows_within, second))}}},
       {"projected", json_of(enough_k(at, KindOfK::projected, error))},
       {"expected", json_of(enough_k(at, KindOfK::expected, error))},
       {"singular", json_of(enough_k(at, KindOfK::singular, error))}};
@@ -112,7 +114,7 @@ ordered_json json_of(const Approximation& at, double error) {
 
 }  // namespace
 
-std::optional<int64_t> k_of(const HeadApproximation& head, KindOfK kind, double error) {
+std::optional<int64_t> smallest_k(const HeadApproximation& head, KindOfK kind, double error) {
   switch (kind) {
     case KindOfK::projected:
       return head.projected_k(error);
@@ -126,20 +128,20 @@ std::optional<int64_t> k_of(const HeadApproximation& head, KindOfK kind, double 
 
 EnoughK enough_k(const std::vector<HeadApproximation>& heads, KindOfK kind, double error) {
   std::vector<std::optional<int64_t>> each;
-  for (const HeadApproximation& head : heads) each.push_back(k_of(head, kind, error));
+  for (const HeadApproximation& head : heads) each.push_back(smallest_k(head, kind, error));
   return enough_of(std::move(each));
 }
 
 EnoughK enough_k(const Approximation& approximation, KindOfK kind, double error) {
   std::vector<std::optional<int64_t>> each;
   for (const auto& layer : approximation.layers) {
-    for (const HeadApproximation& head : layer) each.push_back(k_of(head, kind, error));
+    for (const HeadApproximation& head : layer) each.push_back(smallest_k(head, kind, error));
   }
   return enough_of(std::move(each));
 }
 
-std::optional<double> mean_at(const Approximation& approximation, std::vector<double> HeadApproximation::*values,
-                              int64_t k) {
+std::optional<double> mean_at_rank(const Approximation& approximation, std::vector<double> HeadApproximation::*values,
+                                   int64_t k) {
   if (k > approximation.rows) return {};
   double sum = 0, heads = 0;
   for (const auto& layer : approximation.layers) {
@@ -151,7 +153,7 @@ std::optional<double> mean_at(const Approximation& approximation, std::vector<do
   return sum / heads;
 }
 
-std::string described_texts(const ApproximationReport& report) {
+std::string describe_texts(const ApproximationReport& report) {
   const int64_t texts = report.longest().texts;
   std::string text = grouped(static_cast<uint64_t>(texts)) + (texts == 1 ? " text of " : " texts of ");
   for (size_t i = 0; i < report.lengths.size(); ++i) {
@@ -164,7 +166,7 @@ std::string described_texts(const ApproximationReport& report) {
 std::string approximation_text(const ApproximationReport& report) {
   const std::string error = significant(report.options.error, 6), n = std::to_string(report.longest().rows);
   std::string text = excerpt(report.model, 200) + ": k that keeps the relative error of P V at " + error +
-                     " or less, attention of " + excerpt(described_texts(report), 400) + "\n\n";
+                     " or less, attention of " + excerpt(describe_texts(report), 400) + "\n\n";
   text += "k by the paper's theorems, and the measured k that is enough for half of the heads and for all of them:\n";
   text += table_by_length(report);
   text += "\nProjected k of n = " + n + ", by head: R is random, k x n, and the error is the mean over " +
@@ -188,9 +190,9 @@ std::string approximation_csv(const ApproximationReport& report) {
         const HeadApproximation& head = at.layers[l][h];
         const std::string place = std::to_string(at.rows) + "," + std::to_string(l) + "," + std::to_string(h) + ",";
         for (size_t i = 0; i < head.projected.size(); ++i) {
-          text += place + std::to_string(i + 1) + "," + digits(head.projected[i]) + "," +
-                  digits(head.columns_within[i]) + "," + digits(head.rows_within[i]) + "," + digits(head.singular[i]) +
-                  "\n";
+          text += place + std::to_string(i + 1) + "," + shortest_decimal(head.projected[i]) + "," +
+                  shortest_decimal(head.columns_within[i]) + "," + shortest_decimal(head.rows_within[i]) + "," +
+                  shortest_decimal(head.singular[i]) + "\n";
         }
       }
     }

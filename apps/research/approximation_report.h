@@ -29,16 +29,16 @@ struct EnoughK {
 
 enum class KindOfK { projected, expected, singular };
 // Returns the smallest k of one head, or nothing if it was not found.
-std::optional<int64_t> k_of(const HeadApproximation& head, KindOfK kind, double error);
+std::optional<int64_t> smallest_k(const HeadApproximation& head, KindOfK kind, double error);
 // Return the k over the heads of one layer, or over the heads of all layers.
 EnoughK enough_k(const std::vector<HeadApproximation>& heads, KindOfK kind, double error);
 EnoughK enough_k(const Approximation& approximation, KindOfK kind, double error);
-// Returns the mean over all heads of the element for rank k of an array, or nothing if k is more than n.
-std::optional<double> mean_at(const Approximation& approximation, std::vector<double> HeadApproximation::*values,
-                              int64_t k);
+// Returns the mean over all heads of element k - 1 of the array `values`, or nothing if k is more than n.
+std::optional<double> mean_at_rank(const Approximation& approximation, std::vector<double> HeadApproximation::*values,
+                                   int64_t k);
 
 // Returns a description of the texts, such as "8 texts of 128, 256 and 512 tokens (book.txt)".
-std::string described_texts(const ApproximationReport& report);
+std::string describe_texts(const ApproximationReport& report);
 
 std::string approximation_text(const ApproximationReport& report);
 // Returns CSV with a row for each length, layer, head and k.

@@ -51,7 +51,7 @@ std::string number(double value) {
 
 std::string attribute(const char* name, std::string_view value) {
   std::string out(1, ' ');
-  return out.append(name).append("=\"").append(escaped(value)).append("\"");
+  return out.append(name).append("=\"").append(escape_xml(value)).append("\"");
 }
 
 std::string attribute(const char* name, double value) { return attribute(name, number(value)); }
@@ -60,7 +60,7 @@ int channel(double value) { return static_cast<int>(std::lround(255 * std::clamp
 
 }  // namespace
 
-std::string escaped(std::string_view text) {
+std::string escape_xml(std::string_view text) {
   std::string out;
   for (const char c : text) {
     switch (c) {
@@ -84,7 +84,7 @@ std::string escaped(std::string_view text) {
 }
 
 std::string picture_page(std::string_view title, const std::string& svg) {
-  return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n<title>" + escaped(title) +
+  return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n<title>" + escape_xml(title) +
          "</title>\n<style>body{margin:0;background:#fff}svg{display:block;margin:auto;max-width:100%;height:auto}"
          "@media (prefers-color-scheme:dark){body{background:#0d1117}}</style>\n</head>\n<body>\n" +
          svg + "</body>\n</html>\n";
@@ -125,7 +125,7 @@ Colour line_colour(size_t index, size_t count) {
 void Drawing::text(double x, double y, std::string_view anchor, std::string_view classes, std::string_view words,
                    std::string_view fill) {
   body_ += "<text" + attribute("x", x) + attribute("y", y) + attribute("text-anchor", anchor) +
-           attribute("class", classes) + (fill.empty() ? "" : attribute("fill", fill)) + ">" + escaped(words) +
+           attribute("class", classes) + (fill.empty() ? "" : attribute("fill", fill)) + ">" + escape_xml(words) +
            "</text>\n";
 }
 
@@ -138,14 +138,14 @@ void Drawing::box(double x, double y, double width, double height, std::string_v
                   std::string_view hint) {
   body_ += "<rect" + attribute("x", x) + attribute("y", y) + attribute("width", width) + attribute("height", height) +
            (classes.empty() ? "" : attribute("class", classes)) + (fill.empty() ? "" : attribute("fill", fill));
-  body_ += hint.empty() ? "/>\n" : "><title>" + escaped(hint) + "</title></rect>\n";
+  body_ += hint.empty() ? "/>\n" : "><title>" + escape_xml(hint) + "</title></rect>\n";
 }
 
 void Drawing::curve(const std::vector<Point>& points, std::string_view stroke, std::string_view hint, bool dashed) {
   std::string places;
   for (const Point& point : points) places.append(number(point.x)).append(",").append(number(point.y)).append(" ");
   body_ += "<polyline" + attribute("class", dashed ? "curve dashed" : "curve") + attribute("stroke", stroke) +
-           attribute("points", places) + "><title>" + escaped(hint) + "</title></polyline>\n";
+           attribute("points", places) + "><title>" + escape_xml(hint) + "</title></polyline>\n";
 }
 
 std::string Drawing::svg(double width, double height, std::string_view title) const {
@@ -153,8 +153,8 @@ std::string Drawing::svg(double width, double height, std::string_view title) co
          attribute("viewBox", "0 0 " + number(width) + " " + number(height)) + attribute("width", width) +
          attribute("height", height) +
          " role=\"img\" font-family=\"system-ui, 'Segoe UI', 'Helvetica Neue', Arial, sans-serif\">\n<title>" +
-         escaped(title) + "</title>\n" + style + "\n<rect width=\"100%\" height=\"100%\" class=\"paper\"/>\n" + body_ +
-         "</svg>\n";
+         escape_xml(title) + "</title>\n" + style + "\n<rect width=\"100%\" height=\"100%\" class=\"paper\"/>\n" +
+         body_ + "</svg>\n";
 }
 
 }  // namespace linformer::research

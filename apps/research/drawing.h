@@ -44,7 +44,7 @@ class Drawing {
 };
 
 // Returns `text` with the special characters of XML escaped.
-std::string escaped(std::string_view text);
+std::string escape_xml(std::string_view text);
 // Returns an HTML page that contains only the picture `svg`.
 std::string picture_page(std::string_view title, const std::string& svg);
 

@@ -34,7 +34,7 @@ std::vector<Comparison> comparisons() {
           {"memory_saved_of_held_attention",
            "Memory saved, beside a Transformer that holds a layer's attention, 4 h n^2 bytes, as the paper's does "
            "(computed)",
-           &PaperRun::memory_saved_of_held_attention, bench::paper_memory_saved}};
+           &PaperRun::memory_saved_if_scores_stored, bench::paper_memory_saved}};
 }
 
 struct Reached {
@@ -99,10 +99,10 @@ std::string exponent(std::optional<double> growth) { return growth ? "n^" + fixe
 
 std::string growth_text(const PaperRun& run) {
   Table table({"", "time", "memory", "paper"}, {false, true, true, false});
-  table.add({"Transformer", exponent(run.time_growth(0)), exponent(run.memory_growth(0)), "O(n^2)"});
+  table.add({"Transformer", exponent(run.time_growth_exponent(0)), exponent(run.memory_growth_exponent(0)), "O(n^2)"});
   for (const uint32_t k : paper_ks) {
-    table.add(
-        {"Linformer, k " + std::to_string(k), exponent(run.time_growth(k)), exponent(run.memory_growth(k)), "O(n)"});
+    table.add({"Linformer, k " + std::to_string(k), exponent(run.time_growth_exponent(k)),
+               exponent(run.memory_growth_exponent(k)), "O(n)"});
   }
   return "Table 1: growth of a layer's time and of a session's memory with n, fitted over the lengths above.\n" +
          table.text(2) + "\n";
@@ -200,7 +200,7 @@ std::string paper_csv(const PaperReport& report) {
       } else {
         text += cell_of(run.time_saved(cell.n, cell.k)) + "," + significant(bench::paper_time_saved(i, j), 4) + "," +
                 cell_of(run.memory_saved(cell.n, cell.k)) + "," +
-                cell_of(run.memory_saved_of_held_attention(cell.n, cell.k)) + "," +
+                cell_of(run.memory_saved_if_scores_stored(cell.n, cell.k)) + "," +
                 significant(bench::paper_memory_saved(i, j), 4) + ",";
       }
       std::string why = cell.left_out;
@@ -225,8 +225,8 @@ nlohmann::ordered_json paper_json(const PaperReport& report) {
     for (size_t j = 0; j <= paper_ks.size(); ++j) {
       const uint32_t k = j == 0 ? 0 : paper_ks[j - 1];
       growth.push_back({{"k", k},
-                        {"time_exponent", optional_json(run.time_growth(k))},
-                        {"memory_exponent", optional_json(run.memory_growth(k))}});
+                        {"time_exponent", optional_json(run.time_growth_exponent(k))},
+                        {"memory_exponent", optional_json(run.memory_growth_exponent(k))}});
     }
     auto& cells = one["cells"] = nlohmann::ordered_json::array();
     for (const PaperCell& cell : run.cells) cells.push_back(cell_json(run, cell));

@@ -8,8 +8,8 @@
 
 namespace linformer::research {
 
-int64_t HeadSpectrum::rank_for(double wanted) const {
-  const auto found = std::lower_bound(share.begin(), share.end(), wanted);
+int64_t HeadSpectrum::rank_for_share(double wanted_share) const {
+  const auto found = std::lower_bound(share.begin(), share.end(), wanted_share);
   // Rounding can make the last share less than 1.
   return std::min<int64_t>(found - share.begin() + 1, static_cast<int64_t>(share.size()));
 }
@@ -55,7 +55,7 @@ void SpectrumSum::add_head(size_t layer, size_t head, const std::vector<double>&
 }
 
 void SpectrumSum::add(Session* session, Tokens text, const HeadDone& done) {
-  matrices_.read(session, text);
+  matrices_.run(session, text);
   if (matrices_.rows() != sum_.rows) {
     throw cli::DataError("a text has " + std::to_string(matrices_.rows()) + " rows, but all texts must have " +
                          std::to_string(sum_.rows));

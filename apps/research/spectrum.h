@@ -15,8 +15,8 @@ struct HeadSpectrum {
   std::vector<double> singular_values, share;
 
   double share_at(int64_t rank) const { return share[static_cast<size_t>(rank - 1)]; }
-  // Returns the smallest number of singular values whose share of the sum is at least `wanted`.
-  int64_t rank_for(double wanted) const;
+  // Returns the smallest number of singular values whose share of the sum is at least `wanted_share`.
+  int64_t rank_for_share(double wanted_share) const;
 };
 
 struct Spectrum {

@@ -46,9 +46,9 @@ void read_weight(const Model& model, const Linear& linear, int64_t first, int64_
   const TensorDescription& tensor = tensor_of(model, linear.weight);
   const std::byte* data = model.data(linear.weight);
   const int64_t inputs = inputs_of(model, linear);
-  StoredParts parts;  // parts_of() can't fail, because the model's file was checked when it was loaded.
+  StoredParts parts;  // compute_part_offsets() can't fail, because the model's file was checked when it was loaded.
   const bool scaled = tensor.type == ElementType::int8 &&
-                      parts_of(tensor.type, tensor.layout, tensor.shape[0], tensor.shape[1], &parts);
+                      compute_part_offsets(tensor.type, tensor.layout, tensor.shape[0], tensor.shape[1], &parts);
   out->resize(static_cast<size_t>(inputs * count));
   for (int64_t i = 0; i < inputs; ++i) {
     for (int64_t j = 0; j < count; ++j) {
@@ -143,7 +143,7 @@ int AttentionMatrices::heads(int layer) const {
   return static_cast<int>(encoder_.layers[static_cast<size_t>(layer)].attention.heads);
 }
 
-size_t AttentionMatrices::all_heads() const {
+size_t AttentionMatrices::total_heads() const {
   size_t heads = 0;
   for (const LayerDescription& layer : encoder_.layers) heads += layer.attention.heads;
   return heads;
@@ -153,7 +153,7 @@ int64_t AttentionMatrices::value_width(int layer) const {
   return encoder_.layers[static_cast<size_t>(layer)].attention.head_dim;
 }
 
-void AttentionMatrices::read(Session* session, Tokens tokens) {
+void AttentionMatrices::run(Session* session, Tokens tokens) {
   rows_ = session->output_rows(static_cast<int64_t>(tokens.size()));
   const Tokens texts[] = {tokens};
   const int64_t room = hidden_bytes_ / static_cast<int64_t>(sizeof(float));
@@ -161,7 +161,7 @@ void AttentionMatrices::read(Session* session, Tokens tokens) {
     std::vector<Shape> shapes;
     int64_t floats = 0;
     for (end = first; end < layers(); ++end) {
-      const Shape shape = cli::take(session->shape(Output::hidden({}, end), texts));
+      const Shape shape = cli::value_or_throw(session->shape(Output::hidden({}, end), texts));
       if (end > first && floats + shape.floats() > room) break;
       shapes.push_back(shape);
       floats += shape.floats();
@@ -175,13 +175,13 @@ void AttentionMatrices::read(Session* session, Tokens tokens) {
     }
     cli::check(session->run(texts, outputs));
     for (const Output& output : outputs) {
-      keep(output.layer, output.values.data(), shapes[static_cast<size_t>(output.layer - first)].columns);
+      store_input(output.layer, output.values.data(), shapes[static_cast<size_t>(output.layer - first)].columns);
     }
   }
 }
 
 // Computes the input of a layer's attention from the rows that enter the layer.
-void AttentionMatrices::keep(int index, const float* rows, int64_t stride) {
+void AttentionMatrices::store_input(int index, const float* rows, int64_t stride) {
   const LayerDescription& description = encoder_.layers[static_cast<size_t>(index)];
   Layer& layer = layers_[static_cast<size_t>(index)];
   layer.width = inputs_of(model_, description.attention.query);

@@ -32,17 +32,17 @@ class AttentionMatrices {
 
   int layers() const { return static_cast<int>(encoder_.layers.size()); }
   int heads(int layer) const;
-  size_t all_heads() const;              // The number of heads of all layers together.
+  size_t total_heads() const;            // The number of heads of all layers together.
   int64_t value_width(int layer) const;  // The number of columns of a head's values.
   // Runs the model on a text and keeps the input of the attention of each layer.
-  void read(Session* session, Tokens tokens);
+  void run(Session* session, Tokens tokens);
   int64_t rows() const { return rows_; }  // The number of rows of each matrix.
 
   // The memory of one thread, which it reuses between calls.
   struct Scratch {
     std::vector<double> weight, queries, keys;
   };
-  // Writes P of the last text that read() got, row-major. Any number of threads may call this at the same time. Throws
+  // Writes P of the last text that run() got, row-major. Any number of threads may call this at the same time. Throws
   // DataError if P has a number that is not finite.
   void matrix(int layer, int head, Scratch* scratch, std::vector<double>* matrix) const;
   // Writes V of the last text, [rows, value_width], row-major. The rules of matrix() apply.
@@ -58,7 +58,7 @@ class AttentionMatrices {
     int64_t width = 0;
     std::vector<double> input;  // [rows, width], after the attention norm if the encoder is pre-norm.
   };
-  void keep(int layer, const float* rows, int64_t stride);
+  void store_input(int layer, const float* rows, int64_t stride);
   void project(const Linear& linear, int64_t first, int64_t head_dim, const Layer& layer, std::vector<double>* weight,
                std::vector<double>* out) const;
   void add_position_bias(TensorIndex bias, int64_t head, int64_t row, double* scores) const;

@@ -75,7 +75,7 @@ OneBlasThread::OneBlasThread() {
   if (lapack().blas->threads == OpenblasThreads::openmp) {
     before_ = lapack().blas->openmp.use_one_thread();
   } else {
-    lapack().set_num_threads(1);  // This holds for the whole process, which belongs to this program.
+    lapack().set_num_threads(1);  // This setting is for the whole process, in which nothing else uses OpenBLAS.
   }
 }
 

@@ -15,7 +15,8 @@ std::string lapack_problem();
 // process has too little address space for the buffers of so many threads.
 int lapack_threads(int wanted);
 
-// Makes OpenBLAS use only the calling thread for calls from this thread, as long as the object exists.
+// Makes OpenBLAS use only the calling thread for calls from this thread, as long as the object exists. An OpenBLAS that
+// is built without OpenMP keeps this setting, for all threads of the process.
 class OneBlasThread {
  public:
   OneBlasThread();

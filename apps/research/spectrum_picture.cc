@@ -52,7 +52,7 @@ class SpectrumPicture {
     drawing_.text(margin, 40, "start", "title ink", name());
     drawing_.text(margin, 63, "start", "plain soft",
                   "P = softmax(Q K\xE1\xB5\x80 \xC2\xB7 scale) of each layer and head; means over " +
-                      excerpt(described_texts(report_), 110));
+                      excerpt(describe_texts(report_), 110));
   }
 
   double curve_x(double index) const {
@@ -194,7 +194,7 @@ class SpectrumPicture {
       drawing_.text(margin, base, "start", "small soft", std::to_string(l));
       double sum = 0, most = 0;
       for (size_t h = 0; h < spectrum_.layers[l].size(); ++h) {
-        const int64_t k = spectrum_.layers[l][h].rank_for(report_.keep);
+        const int64_t k = spectrum_.layers[l][h].rank_for_share(report_.keep);
         const double value = static_cast<double>(k), x = left + column * static_cast<double>(h);
         sum += value;
         most = std::max(most, value);

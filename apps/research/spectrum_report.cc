@@ -27,7 +27,7 @@ std::string by_head(const Spectrum& spectrum, const std::vector<std::string>& la
 
 }  // namespace
 
-std::string digits(double value) {
+std::string shortest_decimal(double value) {
   char text[40];
   return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
@@ -51,7 +51,7 @@ std::string table_by_head(const std::vector<size_t>& heads, const std::vector<st
   return table.text(2);
 }
 
-std::string described_texts(const SpectrumReport& report) {
+std::string describe_texts(const SpectrumReport& report) {
   const Spectrum& spectrum = report.spectrum;
   return grouped(static_cast<uint64_t>(spectrum.texts)) + (spectrum.texts == 1 ? " text of " : " texts of ") +
          std::to_string(spectrum.rows) + " tokens (" + report.text + ")";
@@ -66,7 +66,7 @@ std::string percent_of_sum(const SpectrumReport& report) {
 double mean_rank(const SpectrumReport& report) {
   double sum = 0;
   for (const auto& layer : report.spectrum.layers) {
-    for (const HeadSpectrum& head : layer) sum += static_cast<double>(head.rank_for(report.keep));
+    for (const HeadSpectrum& head : layer) sum += static_cast<double>(head.rank_for_share(report.keep));
   }
   return sum / static_cast<double>(report.spectrum.heads());
 }
@@ -74,7 +74,7 @@ double mean_rank(const SpectrumReport& report) {
 std::string spectrum_text(const SpectrumReport& report) {
   const Spectrum& spectrum = report.spectrum;
   const std::string n = std::to_string(spectrum.rows);
-  std::string text = excerpt(report.model, 200) + ": attention of " + excerpt(described_texts(report), 400) + "\n\n";
+  std::string text = excerpt(report.model, 200) + ": attention of " + excerpt(describe_texts(report), 400) + "\n\n";
   text += "Share, in %, that the first " + std::to_string(report.rank) + " of " + n +
           " singular values have of their sum, by head:\n";
   text += by_head(
@@ -86,12 +86,13 @@ std::string spectrum_text(const SpectrumReport& report) {
       });
   text += "\nk that keeps " + percent_of_sum(report) + ", by head:\n";
   text += by_head(
-      spectrum, {"mean", "max"}, [&](const HeadSpectrum& head) { return std::to_string(head.rank_for(report.keep)); },
+      spectrum, {"mean", "max"},
+      [&](const HeadSpectrum& head) { return std::to_string(head.rank_for_share(report.keep)); },
       [&](const std::vector<HeadSpectrum>& heads) {
         int64_t most = 0, sum = 0;
         for (const HeadSpectrum& head : heads) {
-          most = std::max(most, head.rank_for(report.keep));
-          sum += head.rank_for(report.keep);
+          most = std::max(most, head.rank_for_share(report.keep));
+          sum += head.rank_for_share(report.keep);
         }
         return std::vector<std::string>{fixed(static_cast<double>(sum) / static_cast<double>(heads.size()), 0),
                                         std::to_string(most)};
@@ -106,7 +107,7 @@ std::string spectrum_csv(const SpectrumReport& report) {
       const HeadSpectrum& head = report.spectrum.layers[l][h];
       for (size_t i = 0; i < head.share.size(); ++i) {
         text += std::to_string(l) + "," + std::to_string(h) + "," + std::to_string(i + 1) + "," +
-                digits(head.singular_values[i]) + "," + digits(head.share[i]) + "\n";
+                shortest_decimal(head.singular_values[i]) + "," + shortest_decimal(head.share[i]) + "\n";
       }
     }
   }
@@ -123,7 +124,7 @@ nlohmann::ordered_json spectrum_json(const SpectrumReport& report) {
     nlohmann::ordered_json heads = nlohmann::ordered_json::array();
     for (const HeadSpectrum& head : layer) {
       heads.push_back({{"share_at_rank", head.share_at(report.rank)},
-                       {"k", head.rank_for(report.keep)},
+                       {"k", head.rank_for_share(report.keep)},
                        {"singular_values", head.singular_values},
                        {"share", head.share}});
     }

@@ -15,8 +15,10 @@ namespace linformer::research {
 struct SpectrumReport {
   Spectrum spectrum;
   std::string model, text;  // Names for the reader.
-  int64_t rank = 0;         // The share of the first `rank` singular values is shown for each head.
-  double keep = 0.9;        // The share of the sum that k must keep, 0 to 1.
+  // For each head, the share that the first `rank` singular values have of the sum of all is shown.
+  int64_t rank = 0;
+  // k of a head is the smallest number of singular values that have at least this share of the sum, 0 to 1.
+  double keep = 0.9;
 };
 
 // Returns a table with a row for each layer and a column for each head. `heads` has the number of heads of each layer,
@@ -26,10 +28,10 @@ std::string table_by_head(const std::vector<size_t>& heads, const std::vector<st
                           const std::function<std::string(size_t, size_t)>& cell,
                           const std::function<std::vector<std::string>(size_t)>& ends);
 // Returns the shortest decimal text from which the same number can be read back.
-std::string digits(double value);
+std::string shortest_decimal(double value);
 
 // Returns a description of the texts, such as "8 texts of 512 tokens (book.txt)".
-std::string described_texts(const SpectrumReport& report);
+std::string describe_texts(const SpectrumReport& report);
 // Returns `keep` as a text such as "90 % of the sum".
 std::string percent_of_sum(const SpectrumReport& report);
 // Returns the mean over all heads of the k that keeps the share `keep`.

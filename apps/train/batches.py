@@ -20,7 +20,8 @@ def pad_batch(sequences):
 def group_by_length(lengths, order, batch_tokens, batch_texts=None):
     """Splits `order` (indices, sorted by length) into batches.
 
-    A batch has at most `batch_tokens` tokens, pads included, and at most `batch_texts` texts.
+    A batch has at most `batch_texts` texts and `batch_tokens` tokens, padding included. A text with more tokens is a
+    batch of its own.
     """
     batches, current, longest = [], [], 0
     for index in order:
@@ -43,10 +44,10 @@ def evaluation_batches(sequences, batch_tokens):
 
 
 class TrainingBatches:
-    """Makes the batches of each epoch. Texts are drawn, cropped, thinned and masked at random.
+    """Makes the batches of each epoch. Texts are drawn and cropped at random, and some tokens are removed or masked.
 
-    `texts` has the records of all files one after the other. `sizes` are the files' numbers of records, and `shares`
-    the shares of them in an epoch.
+    `texts` has the records of all files one after the other. `sizes` has the number of records of each file, and
+    `shares` has the share of a file's records that an epoch draws.
     """
 
     def __init__(self, texts, classes, sizes, shares, max_tokens, batch_tokens, batch_texts, noise, mask_id,
@@ -93,8 +94,8 @@ class TrainingBatches:
             return frame(text, pair, self.max_tokens)
         if pair is None:
             text = self.crop(text)
-        text = self.thin(text)
-        return frame(text, None if pair is None else self.thin(pair), self.max_tokens)
+        text = self.drop_and_mask_tokens(text)
+        return frame(text, None if pair is None else self.drop_and_mask_tokens(pair), self.max_tokens)
 
     def crop(self, text):
         """Returns a random window of the text, which has at least the share noise.crop of its tokens."""
@@ -105,7 +106,7 @@ class TrainingBatches:
         start = self.random.randint(0, len(text) - length + 1)
         return text[start:start + length]
 
-    def thin(self, text):
+    def drop_and_mask_tokens(self, text):
         """Removes some tokens, which shifts those behind them, and replaces some by <mask>."""
         if self.noise.drop:
             text = text[self.random.rand(len(text)) >= self.noise.drop]

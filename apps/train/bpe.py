@@ -52,12 +52,12 @@ def frame(text, pair, max_tokens):
     if pair is None:
         parts = ([BOS], text[:max_tokens - 2], [EOS])
     else:
-        text_room, pair_room = pair_rooms(len(text), len(pair), max_tokens - 4)
+        text_room, pair_room = truncated_lengths(len(text), len(pair), max_tokens - 4)
         parts = ([BOS], text[:text_room], [EOS, EOS], pair[:pair_room], [EOS])
     return numpy.concatenate(parts).astype(numpy.int64)
 
 
-def pair_rooms(text_length, pair_length, room):
+def truncated_lengths(text_length, pair_length, room):
     """Returns the lengths of both texts after truncation. The longer text is truncated first, then both alike."""
     if text_length + pair_length <= room:
         return text_length, pair_length

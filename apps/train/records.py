@@ -20,7 +20,7 @@ def read_records(path, text_field, pair_field, label_field):
     rows = {"jsonl": json_rows, "json": json_rows, "csv": table_rows, "tsv": table_rows, "txt": fasttext_rows}.get(
         stem.rsplit(".", 1)[-1].lower())
     if rows is None:
-        raise UserError(f"{name}: unknown kind of file (expected .jsonl, .csv, .tsv or fastText's .txt, or .gz of it)")
+        raise UserError(f"{name}: unknown kind of file (give a .jsonl, .csv, .tsv or fastText .txt file, or its .gz)")
     records = []
     try:
         opener = gzip.open if name.endswith(".gz") else open
@@ -97,7 +97,7 @@ def string_field(where, row, field):
     try:
         value.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise UserError(f"{where}: field '{field}' holds half of a surrogate pair") from error
+        raise UserError(f"{where}: field '{field}' has a lone surrogate, which UTF-8 can't encode") from error
     return value
 
 

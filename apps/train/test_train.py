@@ -131,7 +131,7 @@ class TrainTest(unittest.TestCase):
                     for name in ("one", "two"))
         self.assertTrue(all(torch.equal(one[name], two[name]) for name in one))
 
-    def test_pairs_and_a_tokenizer_from_before(self):
+    def test_pairs_with_the_tokenizer_of_an_earlier_model(self):
         first = self.train("--epochs", "1")
         second = self.train("--epochs", "1", "--pair", "second", "--tokenizer", first,
                             "--eval", self.data, out="pairs")
@@ -284,7 +284,7 @@ class TrainTest(unittest.TestCase):
                 alone = model(torch.from_numpy(text)[None])[0].detach()
                 self.assertLess(float((alone - logits).abs().max()), 1e-5, sharing)
 
-    def test_compression_and_projection_change_places(self):
+    def test_compression_and_projection_give_the_same_result_in_either_order(self):
         torch.manual_seed(5)
         projection, weight = torch.nn.Linear(6, 6), torch.randn(4, 8)
         for n in (1, 3, 4, 8):
@@ -315,7 +315,7 @@ class TrainTest(unittest.TestCase):
         self.assertEqual(bpe.frame(long, long[:2], 10).tolist(), [0, 10, 11, 12, 13, 2, 2, 10, 11, 2])
         self.assertEqual(bpe.frame(long, long, 10).tolist(), [0, 10, 11, 12, 2, 2, 10, 11, 12, 2])
 
-    def test_token_vectors_bring_companions_together(self):
+    def test_tokens_of_the_same_texts_get_similar_vectors(self):
         source = numpy.random.RandomState(4)
         texts = [(source.randint(10, 20, 12) + 10 * (i % 2), None) for i in range(80)]
         vectors = token_vectors(texts, 40, 8, 1)

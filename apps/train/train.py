@@ -12,7 +12,7 @@ from config import SHARING_MODES, ModelConfig, UserError, option
 
 MOST_THREADS = 256
 MOST_REPEATS = 100
-# The options that --init takes from another model, with their defaults without --init. None is computed later.
+# The options that --init takes from another model, and their defaults without --init. Values for None are chosen later.
 STARTS = {
     "label_names": None, "vocab_size": 8000, "tokenizer": None, "max_tokens": 512, "sharing": "layer_kv",
     "k": None, "d_model": 128, "layers": 2, "heads": 4, "ffn": None, "compress_init": "strides",
@@ -63,7 +63,7 @@ def parse_arguments(argv):
     data.add_argument("--pair", metavar="NAME", help="field with the second text of a pair")
     data.add_argument("--label", default="label", metavar="NAME", help="field with the label (label)")
     data.add_argument("--label-names", metavar="A,B,...",
-                      help="names to store for the labels, in the order of the labels in the file")
+                      help="names to store for the labels, in the order of the sorted labels")
     data.add_argument("--out", required=True, metavar="DIR", help="folder of the saved model, or for the new one")
 
     text = parser.add_argument_group("tokens")

@@ -9,7 +9,7 @@
 
 namespace linformer::convert {
 
-Settings settings_beside(const Conversion& conversion) {
+Settings user_and_checkpoint_settings(const Conversion& conversion) {
   Settings settings = conversion.user_settings;
   for (const char* key : {"config", "args", "hparams", "hyper_parameters"}) {
     settings.add_source(conversion.checkpoint.root.find(key), std::string(key) + " of the checkpoint");
@@ -17,7 +17,7 @@ Settings settings_beside(const Conversion& conversion) {
   return settings;
 }
 
-std::string config_option(const std::string& json) { return mark(Option::config, json); }
+std::string config_option(const std::string& json) { return placeholder(Option::config, json); }
 
 void missing_setting(const std::string& what, const std::string& settings) {
   fail(what, " is neither in the checkpoint nor visible in its tensors: give ", settings);
@@ -27,12 +27,12 @@ void check_agreement(const Settings& settings, const char* name, int64_t from_te
   const std::optional<Setting<int64_t>> said = settings.integer(name);
   if (said && said->value != from_tensors) {
     fail("the setting ", name, " is ", said->value, " (", said->source, ") but the tensors have ", from_tensors, " ",
-         what, ": the settings belong to another model, give the right ones with ", mark(Option::config));
+         what, ": the settings belong to another model, give the right ones with ", placeholder(Option::config));
   }
 }
 
-uint32_t needed_heads(const Settings& settings, const char* name, uint64_t width, Report& report,
-                      const std::string& remark) {
+uint32_t read_head_count(const Settings& settings, const char* name, uint64_t width, Report& report,
+                         const std::string& remark) {
   const std::optional<Setting<int64_t>> heads = settings.integer(name);
   if (!heads) {
     missing_setting(
@@ -152,7 +152,7 @@ void ProjectionTable::report(Report& report) const {
                   "values");
 }
 
-std::vector<uint32_t> for_heads(std::vector<uint32_t> projections) {
+std::vector<uint32_t> collapse_equal_projections(std::vector<uint32_t> projections) {
   const bool one = std::all_of(projections.begin(), projections.end(),
                                [&](uint32_t projection) { return projection == projections[0]; });
   if (one) projections.resize(1);

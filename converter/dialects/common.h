@@ -17,7 +17,7 @@ namespace linformer::convert {
 
 // Returns the user's settings, followed by the settings that training programs save in the checkpoint beside the state
 // dict, under the keys config, args, hparams and hyper_parameters.
-Settings settings_beside(const Conversion& conversion);
+Settings user_and_checkpoint_settings(const Conversion& conversion);
 
 // Returns, for errors, how the user gives these settings: --config '{"pool": "cls"}', or what the converter's caller
 // calls the option.
@@ -35,8 +35,8 @@ void check_agreement(const Settings& settings, const char* name, int64_t from_te
 // Returns the number of attention heads, which is the setting `name`, and adds it to the report. Throws Error if the
 // setting is missing, or if the number does not divide `width`, the width of all heads together. `remark` is appended
 // to the error about a missing setting.
-uint32_t needed_heads(const Settings& settings, const char* name, uint64_t width, Report& report,
-                      const std::string& remark = "");
+uint32_t read_head_count(const Settings& settings, const char* name, uint64_t width, Report& report,
+                         const std::string& remark = "");
 
 // Returns the number of modules whose tensors' names begin with "PREFIX0.", "PREFIX1." and so on. Throws Error if there
 // are none or more than `most`, or if a number is left out. `what` is what errors call a module.
@@ -98,7 +98,7 @@ class ProjectionTable {
 
 // Returns the projections of a layer's heads. A list of equal projections is shortened to one entry, which stands for
 // all heads.
-std::vector<uint32_t> for_heads(std::vector<uint32_t> projections);
+std::vector<uint32_t> collapse_equal_projections(std::vector<uint32_t> projections);
 
 // Throws Error if the layer compresses its keys and its values to different numbers of rows.
 void check_same_k(const EncoderDescription& encoder, const AttentionDescription& attention, size_t layer);

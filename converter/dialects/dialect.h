@@ -23,7 +23,8 @@ struct Recognition {
 // The inputs of one conversion, and the description and report that the dialect fills.
 struct Conversion {
   const Checkpoint& checkpoint;
-  const Settings& user_settings;  // From --config and files beside the checkpoint; the dialect adds the checkpoint's.
+  // The settings from --config and from files beside the checkpoint. A dialect adds the checkpoint's own to a copy.
+  const Settings& user_settings;
   WeightWriter& weights;
   ModelDescription& description;  // The dialect fills the encoder and the heads, and `weights` fills the tensors.
   Report& report;
@@ -45,16 +46,16 @@ class Dialect {
   virtual Recognition recognise(const Checkpoint& checkpoint) const = 0;
   // Returns whether a model of this dialect may be looked for below a prefix, among other tensors. A dialect that is
   // recognised by a single table returns false, because models of other kinds have such tables too.
-  virtual bool lies_below_prefixes() const { return true; }
+  virtual bool may_be_below_prefix() const { return true; }
   // Called if only the tensors below `prefix` fit the dialect. Throws Error if the other tensors look like further
   // parts of the same model, which the user can name by settings.
-  virtual void check_beside(const Checkpoint& /*checkpoint*/, const std::string& /*prefix*/) const {}
+  virtual void check_tensors_outside_prefix(const Checkpoint& /*checkpoint*/, const std::string& /*prefix*/) const {}
   // Returns whether the setting `linformer` may change the layers of an encoder of this dialect
   // (linearised/linearised.h). A dialect returns true only if each layer of its encoders has full or windowed attention
-  // over its own rows, with projections[0].
+  // over its own rows, so that projections[0], of kind none, is the only projection.
   virtual bool may_be_linearised() const { return false; }
-  // Fills the description and the report. Throws Error if the checkpoint has a tensor or a setting that the dialect
-  // can't account for exactly.
+  // Fills the description and the report. Throws Error if the checkpoint has a tensor whose use the dialect doesn't
+  // know, or if a setting asks for something that the dialect does not support.
   virtual void convert(Conversion& conversion) const = 0;
 };
 
@@ -66,13 +67,14 @@ const Dialect* find_dialect(std::string_view name);
 // Returns the names of all dialects, separated by commas.
 std::string names_of_dialects();
 // Returns an error message which says that no dialect is called `name`, and lists the names of all dialects.
-std::string unknown_dialect(std::string_view name);
+std::string unknown_dialect_message(std::string_view name);
 
 // Returns the dialect of the checkpoint. If `wanted` is not empty, it is the dialect of that name. Otherwise it is the
-// dialect that an exported file names in its metadata, if it fits the tensors, and else the one with the highest score.
-// If all tensor names begin with a prefix that the dialect doesn't know, its length is stored in checkpoint.wrapper.
-// Tensors that don't belong to the model are removed (model_prefix.h). `settings` are the user's. Throws Error if no
-// dialect fits, or not `wanted`; the error says which tensors were found and what is supported.
+// dialect that the metadata of an exported file names, if that dialect fits the tensors, and else the dialect with the
+// highest score. If the settings name an encoder (own_model/own_model.h), only its tensors have to fit. If all tensor
+// names begin with a prefix that the dialect doesn't know, the prefix's length is stored in checkpoint.wrapper. If only
+// the tensors below a prefix fit, the others are removed (model_prefix.h). `settings` are the user's. Throws Error if
+// no dialect fits, or if the dialect `wanted` does not; the error says which tensors were looked for or found.
 const Dialect& recognise(Checkpoint& checkpoint, const std::string& wanted, const Settings& settings, Report& report);
 
 }  // namespace linformer::convert

@@ -35,7 +35,7 @@ KindRule parse_kind(std::string_view text, const std::string& given_with) {
 }
 
 // Returns the kind that the setting head_kind gives for this head, or nothing if it gives none.
-std::optional<KindRule> said_kind(const Settings& settings, const std::string& head) {
+std::optional<KindRule> kind_from_setting(const Settings& settings, const std::string& head) {
   const std::optional<Setting<Value>> said = settings.value(setting_name);
   if (!said) return std::nullopt;
   Value value = said->value;
@@ -74,7 +74,7 @@ std::string text_of(const KindRule& rule) {
 
 void check_fit(const KindRule& rule, const std::string& head, uint64_t outputs) {
   if (rule.kind == HeadKind::single_label && outputs == 1) {
-    fail("head ", quote(head), " has one output, which can't be a label (", rule.source,
+    fail("head ", quote(head), " has one output, so it can't be single_label (", rule.source,
          "): softmax over one class is always 1; give score, score:identity, multi_label or regression");
   }
   if (rule.kind == HeadKind::score && outputs != 1) {
@@ -85,12 +85,12 @@ void check_fit(const KindRule& rule, const std::string& head, uint64_t outputs) 
 
 }  // namespace
 
-KindRule usual_kind(uint64_t outputs) {
+KindRule usual_head_kind(uint64_t outputs) {
   if (outputs != 1) return {HeadKind::single_label, Activation::none, "several outputs: no setting says otherwise"};
   return {HeadKind::score, Activation::sigmoid, "one output: no setting says otherwise", true};
 }
 
-KindRule compared_kind(const char* with) {
+KindRule compared_outputs_kind(const char* with) {
   return {HeadKind::regression, Activation::none, std::string("compared with those of ") + with};
 }
 
@@ -106,15 +106,15 @@ Activation activation_named(std::string_view name, const std::string& what) {
   fail(what, " is ", quote(name), "; Identity, Sigmoid, Tanh, ReLU and GELU are supported");
 }
 
-uint64_t outputs_of(const Conversion& conversion, const ClassificationHead& head) {
+uint64_t count_outputs(const Conversion& conversion, const ClassificationHead& head) {
   return conversion.description.tensors[static_cast<size_t>(head.output.weight)].shape[0];
 }
 
-void set_kind(Conversion& conversion, const Settings& settings, const std::function<KindRule(uint64_t outputs)>& rule,
-              ClassificationHead* head) {
-  const uint64_t outputs = outputs_of(conversion, *head);
-  const std::optional<KindRule> said = said_kind(settings, head->name);
-  const KindRule chosen = said ? *said : kind_by(rule, outputs);
+void set_head_kind(Conversion& conversion, const Settings& settings,
+                   const std::function<KindRule(uint64_t outputs)>& fallback, ClassificationHead* head) {
+  const uint64_t outputs = count_outputs(conversion, *head);
+  const std::optional<KindRule> said = kind_from_setting(settings, head->name);
+  const KindRule chosen = said ? *said : kind_by(fallback, outputs);
   check_fit(chosen, head->name, outputs);
   head->kind = chosen.kind;
   head->score_activation = chosen.activation;
@@ -144,7 +144,7 @@ Value head_kind_setting(const std::vector<std::string>& given, ValueStore& store
   return settings;
 }
 
-void check_kind_names(const Settings& settings, const ModelDescription& description) {
+void check_head_kind_names(const Settings& settings, const ModelDescription& description) {
   const std::optional<Setting<Value>> said = settings.value(setting_name);
   if (!said || !said->value.is(ValueKind::dict)) return;
   std::string known;

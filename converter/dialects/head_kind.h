@@ -14,9 +14,9 @@
 
 namespace linformer::convert {
 
-// The kind of a head, and what says so. The setting head_kind gives the kind by its name in HeadKind; a colon and an
-// activation may follow the name `score`. The setting is such a text for all heads, or an object with a text for each
-// head's name.
+// The kind of a head, and where the kind comes from. The setting head_kind gives the kind by its name in HeadKind; a
+// colon and an activation may follow the name `score`. The setting is such a text for all heads, or an object with a
+// text for each head's name.
 struct KindRule {
   HeadKind kind = HeadKind::single_label;
   Activation activation = Activation::none;  // Only if the kind is `score`.
@@ -26,31 +26,31 @@ struct KindRule {
 
 // Returns the kind that Hugging Face's pipeline and sentence-transformers' CrossEncoder use if no setting says
 // otherwise: softmax over several outputs, and the sigmoid of a single output.
-KindRule usual_kind(uint64_t outputs);
+KindRule usual_head_kind(uint64_t outputs);
 // Returns the kind of outputs that are compared with those of other positions or other texts, so that no activation is
 // applied to them. `with` names the positions or texts, for the report.
-KindRule compared_kind(const char* with);
+KindRule compared_outputs_kind(const char* with);
 
 // Returns the activation of this name, such as "Sigmoid", "identity" or "torch.nn.modules.activation.Tanh". Only the
-// part after the last dot counts, and its case does not. Throws Error for an unknown name; the message begins with
+// part after the last dot counts, in upper or lower case. Throws Error for an unknown name; the message begins with
 // `what`, such as "the setting activation_fn (config.json)".
 Activation activation_named(std::string_view name, const std::string& what);
 
 // Returns the number of outputs of a head whose Linear `output` is set.
-uint64_t outputs_of(const Conversion& conversion, const ClassificationHead& head);
+uint64_t count_outputs(const Conversion& conversion, const ClassificationHead& head);
 
-// Sets the head's kind and adds it to the report. The setting head_kind decides if it gives a kind for this head.
-// Otherwise `rule` is called and decides; it may throw Error for other settings that it can't read. Throws Error if the
-// kind doesn't fit the number of outputs.
-void set_kind(Conversion& conversion, const Settings& settings, const std::function<KindRule(uint64_t outputs)>& rule,
-              ClassificationHead* head);
+// Sets the head's kind and adds it to the report. If the setting head_kind gives a kind for this head, that kind is
+// taken. Otherwise it is the kind that `fallback` returns; `fallback` may throw Error for other settings that it can't
+// read. Throws Error if the kind doesn't fit the number of outputs.
+void set_head_kind(Conversion& conversion, const Settings& settings,
+                   const std::function<KindRule(uint64_t outputs)>& fallback, ClassificationHead* head);
 
-inline std::string head_kind_option() { return mark(Option::head_kinds); }
+inline std::string head_kind_option() { return placeholder(Option::head_kinds); }
 // Returns the option's arguments, each KIND or HEAD=KIND, as the settings {"head_kind": ...}. Throws Error if a KIND
 // for all heads is not the only argument.
 Value head_kind_setting(const std::vector<std::string>& given, ValueStore& store);
 
 // Throws Error if head_kind names a head that the model does not have.
-void check_kind_names(const Settings& settings, const ModelDescription& description);
+void check_head_kind_names(const Settings& settings, const ModelDescription& description);
 
 }  // namespace linformer::convert

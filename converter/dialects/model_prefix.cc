@@ -81,9 +81,9 @@ std::vector<PrefixFit> fitting_prefixes(Checkpoint& checkpoint, const FindFit& f
   return Search(checkpoint, find).run();
 }
 
-void keep_prefix(Checkpoint& checkpoint, const std::string& prefix, Report& report) {
+void remove_tensors_outside_prefix(Checkpoint& checkpoint, const std::string& prefix, Report& report) {
   const std::vector<Tensor> others =
-      checkpoint.take([&](const Tensor& tensor) { return !tensor.name.starts_with(prefix); });
+      checkpoint.extract_tensors([&](const Tensor& tensor) { return !tensor.name.starts_with(prefix); });
   if (checkpoint.tensors.empty()) fail(checkpoint.name, ": no tensor's name begins with ", quote(prefix));
   constexpr size_t most_named = 4;
   const size_t left_out = others.size();

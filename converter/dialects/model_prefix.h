@@ -17,7 +17,7 @@ struct Fit {
 using FindFit = std::function<Fit(const Checkpoint&)>;
 
 struct PrefixFit {
-  std::string prefix;  // It ends in a dot: "net.core."
+  std::string prefix;  // With a dot at the end, such as "net.core.".
   Fit fit;
 };
 // Returns the prefixes whose tensors alone fit a dialect, in alphabetical order. No returned prefix begins with another
@@ -27,7 +27,7 @@ std::vector<PrefixFit> fitting_prefixes(Checkpoint& checkpoint, const FindFit& f
 
 // Removes all tensors whose names do not begin with the prefix, and lists them in the report. Throws Error if no name
 // begins with the prefix.
-void keep_prefix(Checkpoint& checkpoint, const std::string& prefix, Report& report);
+void remove_tensors_outside_prefix(Checkpoint& checkpoint, const std::string& prefix, Report& report);
 
 // The setting with which the user chooses the prefix of the model, with or without its last dot.
 inline constexpr const char* prefix_setting = "tensor_prefix";

@@ -77,8 +77,8 @@ std::string names_of_dialects() {
   return names;
 }
 
-std::string unknown_dialect(std::string_view name) {
-  return "there is no dialect " + quote(name) + ": " + mark(Option::dialect) + " takes " + names_of_dialects();
+std::string unknown_dialect_message(std::string_view name) {
+  return "there is no dialect " + quote(name) + ": " + placeholder(Option::dialect) + " takes " + names_of_dialects();
 }
 
 namespace {
@@ -86,7 +86,7 @@ namespace {
 const Dialect& chosen(const Dialect& dialect, const Checkpoint& checkpoint, const std::string& reason, Report& report) {
   report.dialect = dialect.name();
   report.recognised_by = reason;
-  if (const size_t prefix = wrapper_prefix(checkpoint)) {
+  if (const size_t prefix = wrapper_prefix_length(checkpoint)) {
     report.add_fact("prefix", escaped(checkpoint.tensors[0].name.substr(0, prefix)), "all names begin with it");
   }
   return dialect;
@@ -110,7 +110,7 @@ Fit fit_below_prefix(Checkpoint& checkpoint, const Dialect* only, Report& report
   if (has_module_tensors(checkpoint)) return {};
   std::vector<PrefixFit> fits = fitting_prefixes(checkpoint, [&](const Checkpoint& part) {
     Fit fit = best_fit(part, only);
-    return fit.dialect == nullptr || fit.dialect->lies_below_prefixes() ? fit : Fit{};
+    return fit.dialect == nullptr || fit.dialect->may_be_below_prefix() ? fit : Fit{};
   });
   if (fits.empty()) return {};
   if (fits.size() > 1) {
@@ -119,24 +119,24 @@ Fit fit_below_prefix(Checkpoint& checkpoint, const Dialect* only, Report& report
     fail(checkpoint.name, ": there are ", fits.size(), " models in it, below ", list_names(prefixes, 4),
          ": say which one, ", config_option(std::string("{\"") + prefix_setting + "\": \"NAME\"}"));
   }
-  fits[0].fit.dialect->check_beside(checkpoint, fits[0].prefix);
-  keep_prefix(checkpoint, fits[0].prefix, report);
+  fits[0].fit.dialect->check_tensors_outside_prefix(checkpoint, fits[0].prefix);
+  remove_tensors_outside_prefix(checkpoint, fits[0].prefix, report);
   checkpoint.wrapper = fits[0].prefix.size();
   return std::move(fits[0].fit);
 }
 
 // If the user gives the setting tensor_prefix, removes all tensors whose names do not begin with that prefix.
-void keep_said_prefix(Checkpoint& checkpoint, const Settings& settings, Report& report) {
+void keep_prefix_of_setting(Checkpoint& checkpoint, const Settings& settings, Report& report) {
   const std::optional<Setting<std::string>> said = settings.text(prefix_setting);
   if (!said || said->value.empty()) return;
   if (has_module_tensors(checkpoint))
-    fail("the setting ", prefix_setting, " can't be used beside a Dense or LayerNorm module");
-  keep_prefix(checkpoint, said->value.ends_with('.') ? said->value : said->value + ".", report);
+    fail("the setting ", prefix_setting, " can't be used if the model has a Dense or LayerNorm module");
+  remove_tensors_outside_prefix(checkpoint, said->value.ends_with('.') ? said->value : said->value + ".", report);
 }
 
-// Sets checkpoint.wrapper to the shortest prefix with which the dialect fits, or to 0 if it fits with none.
+// Sets checkpoint.wrapper to the length of the shortest prefix with which the dialect fits, or to 0 if none does.
 Recognition recognise_as(const Dialect& dialect, Checkpoint& checkpoint) {
-  for (const size_t wrapper : possible_wrappers(checkpoint)) {
+  for (const size_t wrapper : possible_wrapper_lengths(checkpoint)) {
     checkpoint.wrapper = wrapper;
     Recognition recognition = dialect.recognise(checkpoint);
     if (recognition.score > 0) return recognition;
@@ -147,7 +147,7 @@ Recognition recognise_as(const Dialect& dialect, Checkpoint& checkpoint) {
 
 const Dialect& recognise_wanted(Checkpoint& checkpoint, const std::string& wanted, Report& report) {
   const Dialect* dialect = find_dialect(wanted);
-  if (dialect == nullptr) fail(unknown_dialect(wanted));
+  if (dialect == nullptr) fail(unknown_dialect_message(wanted));
   Recognition recognition = recognise_as(*dialect, checkpoint);
   if (recognition.score == 0) {
     Fit part = fit_below_prefix(checkpoint, dialect, report);
@@ -157,7 +157,7 @@ const Dialect& recognise_wanted(Checkpoint& checkpoint, const std::string& wante
     fail(checkpoint.name, ": the tensors are not those of the dialect ", dialect->name(), ". Looked for ",
          recognition.reason);
   }
-  return chosen(*dialect, checkpoint, recognition.reason + ", and " + mark(Option::dialect), report);
+  return chosen(*dialect, checkpoint, recognition.reason + ", and " + placeholder(Option::dialect), report);
 }
 
 constexpr const char* by_metadata = ", and its own metadata";
@@ -172,8 +172,8 @@ const Dialect* exported_dialect(const Checkpoint& checkpoint) {
   return nullptr;
 }
 
-// Returns the dialect of an encoder around which somebody wrote a model of their own, or null. Only the encoders of two
-// packages are supported in such models; if `wanted` is not empty, only the one of that name is.
+// Returns the dialect of an encoder around which somebody wrote a model of their own, or null. Only the dialects
+// lucidrains and tatp22 support such models; if `wanted` is not empty, only the dialect of that name is tried.
 const Dialect* dialect_of_encoder(const Checkpoint& part, const std::string& wanted) {
   for (const char* name : {"lucidrains", "tatp22"}) {
     const Dialect* dialect = find_dialect(name);
@@ -186,8 +186,8 @@ const Dialect* dialect_of_encoder(const Checkpoint& part, const std::string& wan
 // clearer than one with names of tensors.
 void refuse_model_type(const Checkpoint& checkpoint, const Settings& settings) {
   const std::optional<Setting<std::string>> said = settings.text("model_type");
-  if (!said || hugging_face::is_model_type(said->value)) return;
-  fail(checkpoint.name, ": ", hugging_face::unsupported_model_type(*said));
+  if (!said || hugging_face::is_supported_model_type(said->value)) return;
+  fail(checkpoint.name, ": ", hugging_face::unsupported_model_type_message(*said));
 }
 
 [[noreturn]] void refuse(const Checkpoint& checkpoint) {
@@ -203,18 +203,18 @@ void refuse_model_type(const Checkpoint& checkpoint, const Settings& settings) {
   }
   fail(checkpoint.name,
        ": no supported implementation has tensors of these names: ", names.empty() ? "(none)" : list_names(names, 6),
-       remarks, ". ", mark(Option::supported_dialects), " says which tensors each of the ", dialects().size(),
+       remarks, ". ", placeholder(Option::supported_dialects), " says which tensors each of the ", dialects().size(),
        " implementations has");
 }
 
 }  // namespace
 
 const Dialect& recognise(Checkpoint& checkpoint, const std::string& wanted, const Settings& settings, Report& report) {
-  keep_said_prefix(checkpoint, settings, report);
+  keep_prefix_of_setting(checkpoint, settings, report);
   const Dialect* const exported = exported_dialect(checkpoint);
   if (settings.has(own_encoder_setting)) {
     const std::string name = wanted.empty() && exported != nullptr ? exported->name() : wanted;
-    const Dialect& own = recognise_own(
+    const Dialect& own = recognise_own_model_encoder(
         checkpoint, settings, [&](const Checkpoint& part) { return dialect_of_encoder(part, name); }, report);
     if (&own == exported) report.recognised_by += by_metadata;
     return own;
@@ -224,7 +224,7 @@ const Dialect& recognise(Checkpoint& checkpoint, const std::string& wanted, cons
     const Recognition recognition = recognise_as(*exported, checkpoint);
     if (recognition.score > 0) return chosen(*exported, checkpoint, recognition.reason + by_metadata, report);
   }
-  for (const size_t wrapper : possible_wrappers(checkpoint)) {
+  for (const size_t wrapper : possible_wrapper_lengths(checkpoint)) {
     checkpoint.wrapper = wrapper;
     checkpoint.budget().charge_steps(checkpoint.tensors.size() * dialects().size());
     const Fit best = best_fit(checkpoint, nullptr);

@@ -55,7 +55,7 @@ float rotary_base(const Tensor& tensor, std::span<const float> values, uint32_t 
   refuse(tensor, head_dim, "base");
 }
 
-bool is_rounded(const Tensor& tensor) { return tensor.type == DataType::f16 || tensor.type == DataType::bf16; }
+bool is_16_bit(const Tensor& tensor) { return tensor.type == DataType::f16 || tensor.type == DataType::bf16; }
 
 void check_rounded_frequencies(const Tensor& tensor, std::span<const float> values, uint32_t head_dim) {
   const bool bf16 = tensor.type == DataType::bf16;

@@ -20,7 +20,7 @@ std::string base_text(float base);
 float rotary_base(const Tensor& tensor, std::span<const float> values, uint32_t head_dim);
 
 // Returns whether the tensor's type is f16 or bf16, whose precision is too low to tell one base from another.
-bool is_rounded(const Tensor& tensor);
+bool is_16_bit(const Tensor& tensor);
 // Throws Error that names the tensor if its values are not the powers of usual_rotary_base, rounded to the tensor's
 // type.
 void check_rounded_frequencies(const Tensor& tensor, std::span<const float> values, uint32_t head_dim);

@@ -21,20 +21,20 @@ bool holds_settings(Value values) { return values.is(ValueKind::dict) || values.
 }  // namespace
 
 void Settings::add(Source source) {
-  source.values = unwrapped(source.values);
+  source.values = without_config_wrappers(source.values);
   if (holds_settings(source.values)) sources_.push_back(std::move(source));
 }
 
 void Settings::add_source(Value values, std::string name) { add({values, std::move(name), Origin::checkpoint, {}}); }
 
-void Settings::add_found(Value values, std::string name) { add({values, std::move(name), Origin::found, {}}); }
+void Settings::add_found_file(Value values, std::string name) { add({values, std::move(name), Origin::found, {}}); }
 
-void Settings::add_given(Value values, const std::string& name, const std::vector<std::string>& groups) {
+void Settings::add_user_settings(Value values, const std::string& name, const std::vector<std::string>& groups) {
   Source top{values, name, Origin::given, {}};
   std::vector<Source> below;
   for (const std::string& group : groups) {
-    const Value inner = unwrapped(values).find(group);
-    if (!holds_settings(unwrapped(inner))) continue;
+    const Value inner = without_config_wrappers(values).find(group);
+    if (!holds_settings(without_config_wrappers(inner))) continue;
     top.groups.push_back(group);
     below.push_back({inner, name + ", " + group, Origin::given, {}});
   }
@@ -42,7 +42,7 @@ void Settings::add_given(Value values, const std::string& name, const std::vecto
   for (Source& source : below) add(std::move(source));
 }
 
-void Settings::add_kept(Value values, std::string name) {
+void Settings::add_exported_settings(Value values, std::string name) {
   const std::vector<Value>& items = values.items();
   for (size_t i = 0; values.is(ValueKind::dict) && i + 1 < items.size(); i += 2) {
     lookups_->used[std::string(items[i].text())] = items[i + 1];
@@ -55,7 +55,7 @@ bool Settings::is_null(std::string_view name) const {
   for (const Source& source : sources_) {
     const Value value = source.values.find(name);
     if (!value) continue;
-    const bool null = unwrapped(value).is(ValueKind::null);
+    const bool null = without_config_wrappers(value).is(ValueKind::null);
     if (null) lookups_->used[std::string(name)] = value;
     return null;
   }
@@ -65,7 +65,7 @@ bool Settings::is_null(std::string_view name) const {
 std::optional<Setting<Value>> Settings::find(std::string_view name) const {
   lookups_->asked.emplace(name);
   for (const Source& source : sources_) {
-    const Value value = unwrapped(source.values.find(name));
+    const Value value = without_config_wrappers(source.values.find(name));
     if (value.is(ValueKind::null)) continue;
     lookups_->used[std::string(name)] = value;
     return Setting<Value>{value, source.name};
@@ -85,7 +85,7 @@ uint64_t bytes_of(const std::map<std::string, Value, std::less<>>& values) {
     rest.push_back(value);
   }
   while (!rest.empty()) {
-    const Value value = unwrapped(rest.back());
+    const Value value = without_config_wrappers(rest.back());
     rest.pop_back();
     if (!value || !seen.insert(value.node()).second) continue;
     bytes += 1 + value.text().size() + value.items().size();
@@ -98,7 +98,7 @@ uint64_t bytes_of(const std::map<std::string, Value, std::less<>>& values) {
 // proportion to the bytes of the values.
 nlohmann::json plain(Value value, int depth, Budget* budget) {
   if (depth > max_depth) fail("it nests deeper than ", max_depth, " levels, or holds itself");
-  value = unwrapped(value);
+  value = without_config_wrappers(value);
   constexpr uint64_t node = 64;  // The estimated bytes of a JSON value and of its place in a list or object.
   budget->charge_steps(1);
   budget->charge_memory(node + value.text().size());
@@ -134,9 +134,9 @@ nlohmann::json plain(Value value, int depth, Budget* budget) {
 
 }  // namespace
 
-std::string Settings::used() const {
+std::string Settings::used_as_json() const {
   Budget budget;
-  budget.admit(bytes_of(lookups_->used));
+  budget.raise_limits(bytes_of(lookups_->used));
   nlohmann::json object = nlohmann::json::object();
   for (const auto& [name, value] : lookups_->used) {
     // A value that JSON can't represent has become null and is left out. A setting that was null itself is kept.
@@ -150,8 +150,9 @@ std::string Settings::used() const {
   return object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// Returns those of `names` that are not in any source whose origin is `least` or closer to the user.
-std::set<std::string, std::less<>> Settings::not_given(std::set<std::string, std::less<>> names, Origin least) const {
+// Returns those of `names` that are in no source whose origin is `least` or follows it in Origin.
+std::set<std::string, std::less<>> Settings::names_not_given(std::set<std::string, std::less<>> names,
+                                                             Origin least) const {
   for (const Source& source : sources_) {
     if (source.origin < least) continue;
     const std::vector<Value>& items = source.values.items();
@@ -160,10 +161,10 @@ std::set<std::string, std::less<>> Settings::not_given(std::set<std::string, std
   return names;
 }
 
-// Calls take(name, source) for each setting that nothing looked up, in the sources whose origin is `least` or closer to
-// the user.
+// Calls take(name, source) for each setting that nothing looked up, in the sources whose origin is `least` or follows
+// it in Origin.
 template <class Take>
-void Settings::for_each_unasked(Origin least, const Take& take) const {
+void Settings::for_each_not_looked_up(Origin least, const Take& take) const {
   for (const Source& source : sources_) {
     if (source.origin < least) continue;
     const std::vector<Value>& items = source.values.items();
@@ -177,8 +178,8 @@ void Settings::for_each_unasked(Origin least, const Take& take) const {
 
 std::vector<UnusedSetting> Settings::unused() const {
   std::vector<UnusedSetting> unused;
-  const std::set<std::string, std::less<>> possible = not_given(lookups_->asked, Origin::given);
-  for_each_unasked(Origin::given, [&](const std::string& name, const Source& source) {
+  const std::set<std::string, std::less<>> possible = names_not_given(lookups_->asked, Origin::given);
+  for_each_not_looked_up(Origin::given, [&](const std::string& name, const Source& source) {
     const bool compare = unused.size() < most_compared;
     unused.push_back({name, source.name, compare ? nearest_name(name, possible) : ""});
   });
@@ -187,16 +188,16 @@ std::vector<UnusedSetting> Settings::unused() const {
   return unused;
 }
 
-std::string Settings::misspelling() const {
+std::string Settings::misspelling_hint() const {
   constexpr size_t most = 3;
   // `asked_of_user` keeps names that a config.json has, because the user may have meant to replace such a setting and
   // misspelt its name.
-  const std::set<std::string, std::less<>> asked = not_given(lookups_->asked, Origin::found),
-                                           asked_of_user = not_given(lookups_->asked, Origin::given),
-                                           known = not_given(known_settings(), Origin::given);
+  const std::set<std::string, std::less<>> asked = names_not_given(lookups_->asked, Origin::found),
+                                           asked_of_user = names_not_given(lookups_->asked, Origin::given),
+                                           known = names_not_given(known_settings(), Origin::given);
   std::string sentence;
   size_t count = 0, compared = 0;
-  for_each_unasked(Origin::found, [&](const std::string& name, const Source& source) {
+  for_each_not_looked_up(Origin::found, [&](const std::string& name, const Source& source) {
     if (++compared > most_compared) return;
     std::string meant = nearest_name(name, source.origin == Origin::given ? asked_of_user : asked);
     // Only names that the user gave are compared with all known ones. A config.json that was found may belong to

@@ -6,7 +6,7 @@
 
 namespace linformer::convert {
 
-size_t wrapper_prefix(const Checkpoint& checkpoint) {
+size_t wrapper_prefix_length(const Checkpoint& checkpoint) {
   const std::vector<Tensor>& tensors = checkpoint.tensors;
   size_t stripped = checkpoint.wrapper;
   for (bool again = !tensors.empty(); again;) {
@@ -23,8 +23,8 @@ size_t wrapper_prefix(const Checkpoint& checkpoint) {
   return stripped;
 }
 
-std::vector<size_t> possible_wrappers(const Checkpoint& checkpoint) {
-  constexpr size_t most = 8;  // There are few, because each is tried with every dialect.
+std::vector<size_t> possible_wrapper_lengths(const Checkpoint& checkpoint) {
+  constexpr size_t most = 8;  // Each prefix is tried with every dialect, so only a few are returned.
   std::vector<size_t> lengths = {0};
   if (checkpoint.tensors.empty()) return lengths;
   std::string_view common = checkpoint.tensors[0].name;
@@ -63,7 +63,7 @@ bool matches(std::string_view name, std::string_view pattern) {
 
 TensorTable::TensorTable(const Checkpoint& checkpoint, const std::function<std::string(std::string)>& rename)
     : budget_(checkpoint.budget()) {
-  const size_t prefix = wrapper_prefix(checkpoint);
+  const size_t prefix = wrapper_prefix_length(checkpoint);
   for (const Tensor& tensor : checkpoint.tensors) {
     const std::string name = rename(tensor.name.substr(prefix));
     budget_.charge_steps(1);
@@ -116,7 +116,8 @@ std::vector<std::string> TensorTable::names(std::string_view prefix) const {
   return names;
 }
 
-void TensorTable::account_for_rest(std::span<const NamePattern> patterns, const char* model, Report& report) const {
+void TensorTable::report_or_reject_unused(std::span<const NamePattern> patterns, const char* model,
+                                          Report& report) const {
   std::vector<std::string> unknown;
   for (const auto& [name, entry] : entries_) {
     budget_.charge_steps(1);

@@ -17,22 +17,22 @@ struct NamePattern {
   const char* reason;   // Says why tensors whose names match do not belong in the model file.
 };
 
-// Returns whether the pattern matches the whole name. For any name, this takes time at most proportional to its length.
+// Returns whether the pattern matches the whole name. The time is at most proportional to the product of their lengths.
 bool matches(std::string_view name, std::string_view pattern);
 
 // Returns the number of bytes at the start of every tensor's name that wrappers of the model added: checkpoint.wrapper,
 // and each "module.", "model." and "_orig_mod." that follows in all names.
-size_t wrapper_prefix(const Checkpoint& checkpoint);
+size_t wrapper_prefix_length(const Checkpoint& checkpoint);
 
 // Returns the values that are tried for checkpoint.wrapper: 0, and the lengths of the first few prefixes that all names
 // have and that end in a dot ("student.", "student.encoder."), shortest first.
-std::vector<size_t> possible_wrappers(const Checkpoint& checkpoint);
+std::vector<size_t> possible_wrapper_lengths(const Checkpoint& checkpoint);
 
 class TensorTable {
  public:
-  // Builds the table. A canonical name is what `rename` returns for a tensor's name without wrapper_prefix(). Throws
-  // Error if two tensors get the same canonical name. The checkpoint must outlive the table, which charges its work to
-  // the checkpoint's budget.
+  // Builds the table. A canonical name is what `rename` returns for a tensor's name without wrapper_prefix_length().
+  // Throws Error if two tensors get the same canonical name. The checkpoint must outlive the table, which charges its
+  // work to the checkpoint's budget.
   TensorTable(const Checkpoint& checkpoint, const std::function<std::string(std::string)>& rename);
 
   // Both return the tensor with this canonical name, or null if there is none. use() also marks the tensor as used.
@@ -47,7 +47,7 @@ class TensorTable {
 
   // Adds the unused tensors to the report, each with the reason of the first pattern that matches its name. Throws
   // Error that names the unused tensors that no pattern matches, and calls the model `model`.
-  void account_for_rest(std::span<const NamePattern> patterns, const char* model, Report& report) const;
+  void report_or_reject_unused(std::span<const NamePattern> patterns, const char* model, Report& report) const;
 
  private:
   struct Entry {

@@ -215,14 +215,15 @@ TensorIndex WeightWriter::projection(const std::string& role, const Tensor& tens
   return record(role, tensor, add(Form::projection, tensor));
 }
 
-std::optional<TensorIndex> WeightWriter::tied(const std::string& role, const Tensor& tensor, TensorIndex table) {
+std::optional<TensorIndex> WeightWriter::index_if_tied(const std::string& role, const Tensor& tensor,
+                                                       TensorIndex table) {
   check_shape(tensor, {{0, "any"}, {0, "any"}});
-  if (!builder_.holds(table, matrix(tensor), source(tensor))) return std::nullopt;
+  if (!builder_.has_values(table, matrix(tensor), source(tensor))) return std::nullopt;
   return record(role, tensor, table);
 }
 
-Linear WeightWriter::spectral(const std::string& role, const Tensor& weight, const Tensor& u, const Tensor& v,
-                              const Tensor* bias, Size out, Size in) {
+Linear WeightWriter::spectral_norm_linear(const std::string& role, const Tensor& weight, const Tensor& u,
+                                          const Tensor& v, const Tensor* bias, Size out, Size in) {
   check_shape(weight, {out, in});
   const uint64_t rows = weight.shape[0], columns = weight.shape[1];
   check_shape(u, {{rows, out.meaning}});
@@ -252,14 +253,14 @@ Linear WeightWriter::spectral(const std::string& role, const Tensor& weight, con
   return made;
 }
 
-std::vector<float> WeightWriter::room_for_table(uint64_t rows, uint64_t columns) const {
+std::vector<float> WeightWriter::zeroed_table(uint64_t rows, uint64_t columns) const {
   // The table is charged twice, because the writer keeps a copy until the file is written.
   checkpoint_.budget().charge_memory(2 * sizeof(float) * rows * columns);
   return std::vector<float>(rows * columns);
 }
 
-TensorIndex WeightWriter::computed(const std::string& role, const std::string& name, const std::vector<uint64_t>& shape,
-                                   std::span<const float> values) {
+TensorIndex WeightWriter::computed_table(const std::string& role, const std::string& name,
+                                         const std::vector<uint64_t>& shape, std::span<const float> values) {
   for (const float value : values) {
     if (!std::isfinite(value)) fail("the values of ", role, " are not finite numbers");
   }

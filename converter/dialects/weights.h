@@ -44,28 +44,28 @@ class WeightWriter {
   Norm norm(const std::string& role, const Tensor& scale, const Tensor* bias, Size width);
   TensorIndex table(const std::string& role, const Tensor& tensor, Size rows, Size columns);
   // Adds a table whose row r is row rows[r] of `table` times weights[r]. The elements of `table` may be integers. If
-  // `rows` is empty, row r is row r of `table`; if `weights` is empty, rows are not multiplied. Throws Error if `rows`
-  // and `weights` have different lengths, or if the result is too large in proportion to the checkpoint.
+  // `rows` is empty, row r is row r of `table`; if `weights` is empty, rows are not multiplied. Throws Error if there
+  // are weights but not one for each row, or if the result is too large in proportion to the checkpoint.
   TensorIndex gathered_table(const std::string& role, const Tensor& table, std::vector<int64_t> rows,
                              std::vector<float> weights);
   TensorIndex floats(const std::string& role, const Tensor& tensor, std::initializer_list<Size> shape);
   // Adds a projection matrix, [k, N].
   TensorIndex projection(const std::string& role, const Tensor& tensor, std::initializer_list<Size> shape);
-  // If `tensor` has exactly the values of `table`, returns the index of `table` and reports the role; otherwise returns
-  // nothing.
-  std::optional<TensorIndex> tied(const std::string& role, const Tensor& tensor, TensorIndex table);
+  // If the model file would store the same values for `tensor` as for `table`, returns the index of `table` and reports
+  // the role; otherwise returns nothing.
+  std::optional<TensorIndex> index_if_tied(const std::string& role, const Tensor& tensor, TensorIndex table);
   // Adds a Linear whose weight is `weight` divided by its spectral norm u^T `weight` v, as PyTorch's spectral_norm
   // does.
-  Linear spectral(const std::string& role, const Tensor& weight, const Tensor& u, const Tensor& v, const Tensor* bias,
-                  Size out, Size in);
+  Linear spectral_norm_linear(const std::string& role, const Tensor& weight, const Tensor& u, const Tensor& v,
+                              const Tensor* bias, Size out, Size in);
 
   // Returns a table of [rows, columns] zeros, which the caller fills with values computed from settings or from a small
   // tensor. Throws Error if the table is too large in proportion to the checkpoint.
-  std::vector<float> room_for_table(uint64_t rows, uint64_t columns) const;
+  std::vector<float> zeroed_table(uint64_t rows, uint64_t columns) const;
   // Adds a table that the caller computed. If it was computed from a tensor, the caller adds that tensor too, so that
   // the export can restore the tensor.
-  TensorIndex computed(const std::string& role, const std::string& name, const std::vector<uint64_t>& shape,
-                       std::span<const float> values);
+  TensorIndex computed_table(const std::string& role, const std::string& name, const std::vector<uint64_t>& shape,
+                             std::span<const float> values);
 
   // Adds a line to the report which says that the tensor was used for `role`, with a note that may be empty.
   void report(const std::string& role, const Tensor& tensor, const std::string& note);

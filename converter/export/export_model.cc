@@ -62,7 +62,7 @@ void add_facts(const ModelDescription& model, const std::string& settings, Expor
                              "kept in linformer.tokenizer"});
   }
   report->notes.push_back(
-      "Types are those of the model file; tensors that the conversion left out are not in it and not here.");
+      "Types are those of the model file. Tensors that the conversion left out are in neither file.");
 }
 
 // Orders tensors by decreasing element size, so that the data of each tensor is aligned.
@@ -73,7 +73,7 @@ void check_output(const ExportOptions& options) {
   if (files::output_target(options.output).kind != files::OutputTarget::Kind::file) return;
   if (!fs::exists(options.output, error)) return;
   if (fs::equivalent(options.model, options.output, error)) {
-    fail("the output ", options.output, " is the input: give another name with ", mark(Option::output));
+    fail("the output ", options.output, " is the input: give another name with ", placeholder(Option::output));
   }
   if (options.replace_any || !fs::is_regular_file(options.output, error)) return;
   const uintmax_t size = fs::file_size(options.output, error);
@@ -83,7 +83,7 @@ void check_output(const ExportOptions& options) {
   std::memcpy(&header, start.data(), sizeof header);
   if (size > 0 && (size < start.size() || start[8] != '{' || header > size - sizeof header)) {
     fail("the output ", options.output, " exists and is no safetensors file: give another name with ",
-         mark(Option::output), ", or ", mark(Option::replace_any), " to replace it");
+         placeholder(Option::output), ", or ", placeholder(Option::replace_any), " to replace it");
   }
 }
 
@@ -107,18 +107,18 @@ ExportReport export_model(std::span<const std::byte> file, const std::function<v
     entries.push_back({source.name, source.shape, source.type, source.bytes()});
     total += source.bytes();
   }
-  const std::string header = safetensors_header(metadata_of(model.description(), settings), entries);
+  const std::string header = safetensors_header(safetensors_metadata(model.description(), settings), entries);
   sink(std::as_bytes(std::span(header)));
   report.output_bytes = header.size() + total;
   uint64_t done = 0;
   for (const SourceTensor& source : sources) {
-    const Gathered gathered = gather(source, model);
-    sink(gathered.bytes);
-    done += gathered.bytes.size();
+    const TensorValues values = collect_values(source, model);
+    sink(values.bytes);
+    done += values.bytes.size();
     if (progress) progress(static_cast<double>(done) / static_cast<double>(total));
     report.rows.push_back({source.name, shape_text(source), from_text(source, model.description()), ""});
-    if (gathered.missing > 0) {
-      report.rows.back().note = std::to_string(gathered.missing) + " values, which the model never uses, are 0";
+    if (values.missing > 0) {
+      report.rows.back().note = std::to_string(values.missing) + " values, which the model never uses, are 0";
     }
   }
   return report;
@@ -136,7 +136,7 @@ ExportReport export_file(const ExportOptions& options) {
   try {
     report = export_model(
         file.value().bytes(), [&](std::span<const std::byte> bytes) { output.append(bytes); },
-        [&](double done) { advance(options.control, "writing", done); });
+        [&](double done) { report_progress(options.control, "writing", done); });
   } catch (const Error& error) {
     throw Error(options.model + ": " + error.what());
   }
@@ -149,7 +149,7 @@ ExportReport export_file(const ExportOptions& options) {
 }  // namespace
 
 ExportReport export_checkpoint(const ExportOptions& options) {
-  return with_public_words(options.control, [&] { return export_file(options); });
+  return run_with_public_errors(options.control, [&] { return export_file(options); });
 }
 
 }  // namespace linformer::convert

@@ -26,8 +26,8 @@ const std::string* find(const Checkpoint& checkpoint, const std::string& key) {
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> metadata_of(const ModelDescription& model,
-                                                             const std::string& settings) {
+std::vector<std::pair<std::string, std::string>> safetensors_metadata(const ModelDescription& model,
+                                                                      const std::string& settings) {
   std::vector<std::pair<std::string, std::string>> texts = {{"format", "pt"}, {exported_dialect_key, model.dialect}};
   if (!settings.empty()) texts.emplace_back(exported_settings_key, settings);
   nlohmann::ordered_json labels = nlohmann::ordered_json::object();
@@ -60,7 +60,7 @@ void apply_exported_labels(const Checkpoint& checkpoint, ModelDescription* descr
     std::vector<std::string> labels;
     std::string shown;
     for (const Value& label : heads.items()[i + 1].items()) {
-      if (!label.is(ValueKind::text)) fail(source, " has a label that is no text");
+      if (!label.is(ValueKind::text)) fail(source, " has a label that is not a text: export the model again");
       labels.emplace_back(label.text());
       shown += (shown.empty() ? "" : ", ") + labels.back();
     }
@@ -80,7 +80,7 @@ std::optional<ExportedTokenizer> exported_tokenizer(const Checkpoint& checkpoint
   const std::string source = std::string(exported_tokenizer_key) + " of " + checkpoint.name;
   const std::optional<std::vector<std::byte>> bytes = from_base64(*text);
   if (!bytes || bytes->empty())
-    fail(source, " is not base64: give the tokenizer's files with ", mark(Option::tokenizer));
+    fail(source, " is not base64: give the tokenizer's files with ", placeholder(Option::tokenizer));
   ExportedTokenizer made{writer::AlignedBytes(bytes->size()), {}};
   std::memcpy(made.bytes.data(), bytes->data(), bytes->size());
   ModelDescription alone;

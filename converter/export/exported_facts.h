@@ -16,11 +16,11 @@ namespace linformer::convert {
 
 // Returns the metadata of the safetensors file as pairs of key and text. `settings` is the JSON object that the model
 // file keeps, or empty.
-std::vector<std::pair<std::string, std::string>> metadata_of(const ModelDescription& model,
-                                                             const std::string& settings);
+std::vector<std::pair<std::string, std::string>> safetensors_metadata(const ModelDescription& model,
+                                                                      const std::string& settings);
 
-// Gives the heads the labels that the file's metadata has for them. Throws Error if labels name no head of the model,
-// or if their number is not that of its classes.
+// Gives the heads the labels that the file's metadata has for them. Throws Error if labels are for a head that the
+// model does not have, or if there are more or fewer labels than the head has classes.
 void apply_exported_labels(const Checkpoint& checkpoint, ModelDescription* description, Report* report);
 
 struct ExportedTokenizer {

@@ -78,7 +78,10 @@ std::string name_of(const schema::SourceTensor& in, size_t index) {
   std::string name = in.name()->str();
   if (!valid_utf8(name) || name.find('\0') != name.npos) fail(shown, " has a name that is not text");
   // In safetensors files this name is reserved for the metadata.
-  if (name == "__metadata__") fail(shown, " has the name ", quote(name), ", which no tensor of safetensors may have");
+  if (name == "__metadata__") {
+    fail(shown, " is called ", quote(name),
+         ", a name that safetensors reserves: rename the tensor in the checkpoint and convert it again");
+  }
   return name;
 }
 
@@ -165,8 +168,8 @@ std::vector<SourceTensor> read_sources(std::span<const std::byte> metadata, cons
   return sources;
 }
 
-Gathered gather(const SourceTensor& tensor, const Model& model) {
-  Gathered made;
+TensorValues collect_values(const SourceTensor& tensor, const Model& model) {
+  TensorValues made;
   made.bytes.resize(tensor.bytes());
   made.missing = tensor.elements;
   std::vector<bool> present(tensor.elements);
@@ -185,7 +188,8 @@ Gathered gather(const SourceTensor& tensor, const Model& model) {
       const ElementType type = piece.tensor->type;
       StoredParts storage;
       const std::vector<uint64_t> shape(piece.tensor->shape);
-      if (type == ElementType::int8 && !parts_of(type, piece.tensor->layout, shape[0], shape[1], &storage)) {
+      if (type == ElementType::int8 &&
+          !compute_part_offsets(type, piece.tensor->layout, shape[0], shape[1], &storage)) {
         fail(shown, " has more elements than 64 bits can count");
       }
       for_each_element(piece, [&](uint64_t to, uint64_t from, uint64_t row) {

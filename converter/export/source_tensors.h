@@ -34,11 +34,11 @@ std::vector<SourceTensor> read_sources(std::span<const std::byte> metadata, cons
 inline constexpr uint64_t export_growth = 64;
 
 // The values of a tensor, in row-major order and in the tensor's type. Values that the model file lacks are 0.
-struct Gathered {
+struct TensorValues {
   std::vector<std::byte> bytes;
   uint64_t missing = 0;  // The number of elements that no piece holds.
 };
 // Collects the values of a tensor from its pieces. Throws Error if two pieces hold the same element.
-Gathered gather(const SourceTensor& tensor, const Model& model);
+TensorValues collect_values(const SourceTensor& tensor, const Model& model);
 
 }  // namespace linformer::convert

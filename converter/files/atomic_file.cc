@@ -36,8 +36,8 @@ AtomicFile::AtomicFile(const std::string& path)
     open_temporary();
     return;
   }
-  descriptor_ =
-      target_.kind == OutputTarget::Kind::descriptor ? duplicate(target_.descriptor) : open_stream(target_.path);
+  descriptor_ = target_.kind == OutputTarget::Kind::descriptor ? duplicate(target_.descriptor)
+                                                               : open_device_or_fifo(target_.path);
   if (descriptor_ < 0) fail("write", errno);
 }
 
@@ -49,11 +49,7 @@ void AtomicFile::open_temporary() {
   buffer_.reserve(buffer_size);
   for (int attempt = 0; descriptor_ < 0; ++attempt) {
     std::string unique = beginning(target.filename().string());
-    unique.append(".")
-        .append(std::to_string(process_number()))
-        .append(".")
-        .append(std::to_string(attempt))
-        .append(".tmp");
+    unique.append(".").append(std::to_string(process_id())).append(".").append(std::to_string(attempt)).append(".tmp");
     temporary_ = folder_;
     temporary_.append("/.").append(unique);
     removal_->set(temporary_);
@@ -115,7 +111,7 @@ void AtomicFile::rewrite_start(std::string_view bytes) {
 void AtomicFile::commit() {
   flush();
   if (const int error = is_file() ? sync_file(descriptor_) : 0) fail("sync", error);
-  if (!close_written(std::exchange(descriptor_, -1))) fail("close", errno);
+  if (!close_checked(std::exchange(descriptor_, -1))) fail("close", errno);
   if (!is_file()) return;
   if (!rename_over(temporary_, target_.path)) fail("rename the finished file to", errno);
   temporary_.clear();

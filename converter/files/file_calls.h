@@ -9,16 +9,17 @@
 namespace linformer::files {
 
 // Creates a file for writing and returns its descriptor, or -1 after an error; errno is EEXIST if `path` exists. The
-// file gets the permissions that the umask and, if it exists, the file `replaced` allow.
-int create_file(const std::string& path, const std::string& replaced);
+// new file gets only permissions that the umask allows. If the file `permissions_of` exists, the new file gets
+// only permissions that `permissions_of` has too. On Windows, it gets the permissions of its folder instead.
+int create_file(const std::string& path, const std::string& permissions_of);
 // Opens an existing device or FIFO for writing. Returns a descriptor that child processes do not inherit, or -1.
-int open_stream(const std::string& path);
-// Returns a copy of a descriptor that child processes do not inherit, or -1.
+int open_device_or_fifo(const std::string& path);
+// Returns a copy of a descriptor, or -1. Child processes do not inherit the copy.
 int duplicate(int descriptor);
 // Closes a descriptor and ignores errors.
 void close_quietly(int descriptor);
 // Closes a descriptor. Returns false if the written bytes may not have reached the file.
-bool close_written(int descriptor);
+bool close_checked(int descriptor);
 
 // Write up to `count` bytes and return how many were written, or -1 if none were. errno may be EINTR; the caller then
 // tries again.
@@ -35,6 +36,6 @@ bool rename_over(const std::string& from, const std::string& to);
 // Removes a file and ignores errors. A signal handler may call it.
 void remove_file(const char* path);
 bool may_read(const std::string& path);
-int64_t process_number();
+int64_t process_id();
 
 }  // namespace linformer::files

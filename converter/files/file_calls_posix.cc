@@ -9,21 +9,21 @@
 
 namespace linformer::files {
 
-int create_file(const std::string& path, const std::string& replaced) {
+int create_file(const std::string& path, const std::string& permissions_of) {
   constexpr mode_t any_file = 0666;
   struct stat facts {};
   // The new file gets no permission that the replaced file doesn't have.
-  const mode_t mode = ::stat(replaced.c_str(), &facts) == 0 ? facts.st_mode & any_file : any_file;
+  const mode_t mode = ::stat(permissions_of.c_str(), &facts) == 0 ? facts.st_mode & any_file : any_file;
   return ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
 }
 
-int open_stream(const std::string& path) { return ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY); }
+int open_device_or_fifo(const std::string& path) { return ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY); }
 
 int duplicate(int descriptor) { return ::fcntl(descriptor, F_DUPFD_CLOEXEC, STDERR_FILENO + 1); }
 
 void close_quietly(int descriptor) { ::close(descriptor); }
 
-bool close_written(int descriptor) { return ::close(descriptor) == 0 || errno == EINTR; }
+bool close_checked(int descriptor) { return ::close(descriptor) == 0 || errno == EINTR; }
 
 std::ptrdiff_t write_some(int descriptor, const void* bytes, size_t count) { return ::write(descriptor, bytes, count); }
 
@@ -54,6 +54,6 @@ void remove_file(const char* path) { ::unlink(path); }
 
 bool may_read(const std::string& path) { return ::access(path.c_str(), R_OK) == 0; }
 
-int64_t process_number() { return ::getpid(); }
+int64_t process_id() { return ::getpid(); }
 
 }  // namespace linformer::files

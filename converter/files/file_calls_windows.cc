@@ -18,7 +18,7 @@ HANDLE handle_of(int descriptor) { return reinterpret_cast<HANDLE>(::_get_osfhan
 // Returns a descriptor for an opened handle, or -1 after an error. Closes the handle if no descriptor is free.
 int descriptor_of(HANDLE handle) {
   if (handle == INVALID_HANDLE_VALUE) {
-    set_errno();
+    set_errno_from_last_error();
     return -1;
   }
   const int descriptor = ::_open_osfhandle(reinterpret_cast<intptr_t>(handle), _O_BINARY | _O_NOINHERIT);
@@ -30,7 +30,7 @@ std::ptrdiff_t write_to(int descriptor, const void* bytes, size_t count, OVERLAP
   DWORD done = 0;
   const DWORD asked = static_cast<DWORD>(std::min(count, most_at_once));
   if (::WriteFile(handle_of(descriptor), bytes, asked, &done, place) != 0) return static_cast<std::ptrdiff_t>(done);
-  set_errno();
+  set_errno_from_last_error();
   return -1;
 }
 
@@ -43,7 +43,7 @@ int create_file(const std::string& path, const std::string&) {
                                      CREATE_NEW, FILE_ATTRIBUTE_NORMAL, nullptr));
 }
 
-int open_stream(const std::string& path) {
+int open_device_or_fifo(const std::string& path) {
   return descriptor_of(::CreateFileW(wide(path).c_str(), GENERIC_WRITE, FILE_SHARE_READ | FILE_SHARE_WRITE, nullptr,
                                      OPEN_EXISTING, 0, nullptr));
 }
@@ -60,7 +60,7 @@ int duplicate(int descriptor) {
 
 void close_quietly(int descriptor) { ::_close(descriptor); }
 
-bool close_written(int descriptor) { return ::_close(descriptor) == 0; }
+bool close_checked(int descriptor) { return ::_close(descriptor) == 0; }
 
 std::ptrdiff_t write_some(int descriptor, const void* bytes, size_t count) {
   return write_to(descriptor, bytes, count, nullptr);
@@ -75,7 +75,7 @@ std::ptrdiff_t write_some_at(int descriptor, const void* bytes, size_t count, ui
 
 int sync_file(int descriptor) {
   if (::FlushFileBuffers(handle_of(descriptor)) != 0) return 0;
-  set_errno();
+  set_errno_from_last_error();
   return errno;
 }
 
@@ -85,7 +85,7 @@ int sync_folder(const std::string&) { return 0; }
 bool rename_over(const std::string& from, const std::string& to) {
   constexpr DWORD flags = MOVEFILE_REPLACE_EXISTING | MOVEFILE_WRITE_THROUGH;
   if (::MoveFileExW(wide(from).c_str(), wide(to).c_str(), flags) != 0) return true;
-  set_errno();
+  set_errno_from_last_error();
   return false;
 }
 
@@ -96,13 +96,13 @@ bool may_read(const std::string& path) {
       ::CreateFileW(wide(path).c_str(), GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE, nullptr,
                     OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, nullptr);
   if (handle == INVALID_HANDLE_VALUE) {
-    set_errno();
+    set_errno_from_last_error();
     return false;
   }
   ::CloseHandle(handle);
   return true;
 }
 
-int64_t process_number() { return ::GetCurrentProcessId(); }
+int64_t process_id() { return ::GetCurrentProcessId(); }
 
 }  // namespace linformer::files

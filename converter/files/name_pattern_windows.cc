@@ -34,8 +34,8 @@ bool fits_brackets(const std::string& pattern, size_t* at, char character) {
   return found != others;
 }
 
-// Returns whether `character` fits the part of the pattern at `*at`, and moves `*at` behind that part. The part must
-// not be '*'.
+// Returns whether `character` fits the element of the pattern at `*at`: a character, '?' or brackets. Moves `*at`
+// behind that element, which must not be '*'.
 bool fits_part(const std::string& pattern, size_t* at, char character) {
   if (pattern[*at] == '[') return fits_brackets(pattern, at, character);
   const bool any = pattern[*at] == '?';

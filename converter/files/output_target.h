@@ -9,7 +9,7 @@ struct OutputTarget {
   enum class Kind {
     file,        // A file that is replaced as a whole. The last component of `path` is not a symbolic link.
     descriptor,  // An open descriptor of the process, such as standard output. `descriptor` is its number.
-    stream       // A character device or a FIFO at `path`, which is opened and written to.
+    stream       // `path` is opened and written to: a character device, a FIFO or another process's descriptor.
   };
   Kind kind = Kind::file;
   std::string path;

@@ -10,8 +10,8 @@ namespace linformer::files {
 // system call is the one that removes a file.
 bool remove_temporary_files();
 
-// The name of a file that remove_temporary_files() removes. A process may have eight objects at a time. An object may
-// be used by one thread.
+// The name of a file that remove_temporary_files() removes. A process may have at most eight of these objects at a
+// time. Only one thread may use an object.
 class TemporaryName {
  public:
   // Throws WriteError if the process already has eight objects.

@@ -23,7 +23,7 @@ std::string narrow(std::wstring_view utf16) {
   return text;
 }
 
-void set_errno() {
+void set_errno_from_last_error() {
   switch (::GetLastError()) {
     case ERROR_FILE_NOT_FOUND:
     case ERROR_PATH_NOT_FOUND:

@@ -11,6 +11,6 @@ std::wstring wide(std::string_view utf8);
 // Returns the UTF-16 text as UTF-8.
 std::string narrow(std::wstring_view utf16);
 // Sets errno from GetLastError(), for the sentences that std::strerror() makes.
-void set_errno();
+void set_errno_from_last_error();
 
 }  // namespace linformer::files

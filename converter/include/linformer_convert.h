@@ -43,7 +43,7 @@ typedef struct lnf_convert_options {
    * usual name. */
   const char* checkpoint;
   const char* output;        /* Required: the path of the .lnfr file; "-" is standard output. */
-  const char* tokenizer;     /* A file or folder. If NULL, the tokenizer of the checkpoint's folder is taken. */
+  const char* tokenizer;     /* A file or folder. If NULL, the tokenizer of the checkpoint's folder, if there is one. */
   const char* config;        /* The path of a JSON file with settings, or the JSON itself, which begins with a brace. */
   const char* dialect;       /* If not NULL, only this dialect is tried. */
   const char* const* labels; /* Each is "a,b", "HEAD=a,b" or the path of a file with one label on each line. */

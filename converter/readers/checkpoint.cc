@@ -61,7 +61,7 @@ void read_any(std::span<const std::byte> bytes, Checkpoint& checkpoint) {
 }
 
 void read_named(std::span<const std::byte> bytes, Checkpoint& checkpoint) {
-  checkpoint.budget().admit_file(bytes.size());
+  checkpoint.budget().raise_tensor_limit(bytes.size());
   try {
     read_any(bytes, checkpoint);
     // Recognising the dialect needs at least one tensor.
@@ -161,8 +161,8 @@ void Checkpoint::add_tensor(Tensor tensor) {
     fail(shown, " reaches element ", last, " of ", storage.name, ", which holds ", held,
          ": the file is damaged or incomplete");
   }
-  // Strides of 0 repeat elements. A tensor must not have more elements than its storage holds, because the repetition
-  // would have no bound.
+  // Strides of 0 repeat elements. A tensor must not have more elements than its storage holds, because otherwise the
+  // repetition would have no bound.
   if (tensor.elements > held) {
     fail(shown, " repeats the ", held, " elements of ", storage.name, " to ", tensor.elements,
          ": save it again after .contiguous()");
@@ -182,8 +182,8 @@ void Checkpoint::add_tensor(Tensor tensor) {
 }
 
 void Checkpoint::add_shard(Checkpoint shard) {
-  budget().admit(shard.budget().admitted());
-  budget().admit_file(shard.budget().file_bytes());
+  budget().raise_limits(shard.budget().structure_bytes());
+  budget().raise_tensor_limit(shard.budget().file_bytes());
   const uint32_t first = static_cast<uint32_t>(storages_.size());
   for (Storage storage : shard.storages_) {
     storage.name = shard.name + ": " + storage.name;
@@ -203,11 +203,12 @@ void Checkpoint::add_shard(Checkpoint shard) {
   shards_.push_back(std::move(shard));
 }
 
-std::vector<Tensor> Checkpoint::take(const std::function<bool(const Tensor&)>& chosen) {
+std::vector<Tensor> Checkpoint::extract_tensors(const std::function<bool(const Tensor&)>& chosen) {
   constexpr uint32_t none = std::numeric_limits<uint32_t>::max();
   struct Part {
     std::vector<Tensor> tensors;
-    // For each group of equal tensors, the place of its first member in `tensors`. The index is the old `same_as`.
+    // For each group of tensors with equal `same_as`, the place of the first one in `tensors`. The index is the old
+    // `same_as`.
     std::vector<uint32_t> twins;
   };
   Part kept, taken;
@@ -225,7 +226,7 @@ std::vector<Tensor> Checkpoint::take(const std::function<bool(const Tensor&)>& c
   return std::move(taken.tensors);
 }
 
-void Checkpoint::put_back(std::vector<Tensor> taken) {
+void Checkpoint::restore_tensors(std::vector<Tensor> taken) {
   const auto first = static_cast<uint32_t>(tensors.size());
   for (Tensor& tensor : taken) {
     tensor.source += first;

@@ -49,8 +49,8 @@ struct Tensor {
   // The index of the checkpoint's tensor that this tensor is, or that it is a view of, such as the rows of one head.
   // source_offset and source_strides give the places of its elements in the row-major order of that tensor.
   uint32_t source = 0;
-  // The index of the first tensor of the checkpoint that has exactly the same elements as tensor `source`. It may be
-  // `source` itself.
+  // The index of the first tensor of the checkpoint that has the same storage, offset, shape and strides as tensor
+  // `source`. It may be `source` itself.
   uint32_t same_as = 0;
   uint64_t source_offset = 0;
   std::vector<uint64_t> source_strides;
@@ -73,7 +73,7 @@ class Checkpoint {
   std::string name;
   // "safetensors", "PyTorch zip" or "PyTorch legacy". " in 3 files" is appended if the checkpoint has several files.
   std::string format;
-  std::vector<std::string> files;  // The paths of its files. Empty if it was opened in memory.
+  std::vector<std::string> files;  // The paths of the checkpoint's files. Empty if the checkpoint was opened in memory.
   // The tensors of the state dict, in the order of the file. Names are unique, and elements lie inside the storages.
   std::vector<Tensor> tensors;
   std::vector<std::pair<std::string, std::string>> metadata;  // The __metadata__ of a safetensors file.
@@ -82,10 +82,10 @@ class Checkpoint {
   Value root;
   std::string state_dict_path;              // The place of the state dict in `root`, such as "model". Empty for `root`.
   std::vector<std::string> not_tensors;     // The entries of the state dict that are not tensors.
-  std::vector<std::string> opaque_globals;  // Names that the pickle imports and that are unknown here. None is called.
+  std::vector<std::string> opaque_globals;  // Names that the pickle calls and that are unknown here. None was called.
 
   // The number of bytes at the start of every tensor's name that belong to the code around the model, such as
-  // "student.encoder.". See wrapper_prefix().
+  // "student.encoder.". See wrapper_prefix_length().
   size_t wrapper = 0;
 
   const Tensor* find(std::string_view tensor_name) const;
@@ -101,16 +101,17 @@ class Checkpoint {
   Budget& budget() const { return values_.budget(); }
   std::vector<Storage>& storages() { return storages_; }
   const std::vector<Storage>& storages() const { return storages_; }
-  // Adds a tensor, sets its type and `elements`, and charges for it. Its data is not charged if an earlier tensor has
-  // the same elements. Throws Error if the name, rank or size is not valid, or if an element lies outside the storage.
+  // Adds a tensor, sets all members that follow from its storage and place, and charges for it. Its data is not charged
+  // if same_as is an earlier tensor. Throws Error if the name, rank or size is not valid, or if an element lies outside
+  // the storage.
   void add_tensor(Tensor tensor);
   // Adds the storages and tensors of another file, and keeps that file open.
   void add_shard(Checkpoint shard);
-  // Removes the tensors for which `chosen` returns true, and returns them in their order for put_back(). No tensor may
-  // be added before put_back() is called.
-  std::vector<Tensor> take(const std::function<bool(const Tensor&)>& chosen);
-  // Appends the tensors that take() returned.
-  void put_back(std::vector<Tensor> taken);
+  // Removes the tensors for which `chosen` returns true, and returns them in their order for restore_tensors(). No
+  // tensor may be added before restore_tensors() is called.
+  std::vector<Tensor> extract_tensors(const std::function<bool(const Tensor&)>& chosen);
+  // Appends the tensors that extract_tensors() returned.
+  void restore_tensors(std::vector<Tensor> extracted);
 
  private:
   using Convert = bool (*)(DataType type, const std::byte* from, std::span<float> values);

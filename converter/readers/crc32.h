@@ -1,5 +1,5 @@
 // The CRC-32 of zip archives. It is implemented here because the converter is also built for targets without zlib
-// (tests/targets), where the only libraries are utf8proc and libraries that consist of headers.
+// (tests/targets), which have only utf8proc and header-only libraries.
 #pragma once
 
 #include <cstddef>

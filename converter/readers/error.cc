@@ -31,7 +31,7 @@ std::string escaped(std::string_view name) {
   return shown + (name.size() > longest ? "..." : "");
 }
 
-std::string without_controls(std::string_view sentence) {
+std::string escape_control_chars(std::string_view sentence) {
   std::string shown;
   for (const char character : sentence) {
     if (is_control(static_cast<unsigned char>(character))) {

@@ -19,7 +19,7 @@ template <class... Parts>
 }
 
 // Returns the sentence with each control character, line feeds included, replaced by \x and its two hex digits.
-std::string without_controls(std::string_view sentence);
+std::string escape_control_chars(std::string_view sentence);
 
 // Returns whether `text` is well-formed UTF-8.
 bool valid_utf8(std::string_view text);

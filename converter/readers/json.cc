@@ -29,7 +29,7 @@ class ValueBuilder : public nlohmann::json_sax<json> {
   }
   bool number_float(number_float_t number, const string_t&) override { return add_real(number); }
   bool string(string_t& text) override { return add(store_.make_text(std::move(text))); }
-  bool binary(binary_t&) override { fail(what_, " holds binary data"); }
+  bool binary(binary_t&) override { return false; }  // Only binary formats have such values, JSON has none.
   bool start_object(std::size_t) override { return open(ValueKind::dict); }
   bool start_array(std::size_t) override { return open(ValueKind::list); }
   bool end_object() override { return close(); }
@@ -83,7 +83,7 @@ class ValueBuilder : public nlohmann::json_sax<json> {
 }  // namespace
 
 Value parse_json(ValueStore& store, std::string_view text, const std::string& what) {
-  store.budget().admit(text.size());
+  store.budget().raise_limits(text.size());
   ValueBuilder builder(store, what);
   json::sax_parse(text.begin(), text.end(), &builder);
   return builder.root();

@@ -108,7 +108,7 @@ void add_aliases(Checkpoint& checkpoint) {
   std::sort(by_name.begin(), by_name.end(), [](const Tensor* a, const Tensor* b) { return a->name < b->name; });
   std::vector<Tensor> aliases;
   for (const auto& [dropped, kept] : checkpoint.metadata) {
-    // The value of these keys is never the name of a kept tensor, but it may equal the name of one.
+    // These keys are not names of dropped tensors, even if their values happen to be names of tensors.
     if (dropped == "format" || dropped == exported_dialect_key) continue;
     const auto named = [&](const std::string& name) -> const Tensor* {
       const auto place = std::lower_bound(by_name.begin(), by_name.end(), name,

@@ -27,7 +27,7 @@ struct Index {
 // link in that folder may lead to any place, as in the caches of model hubs.
 void check_shard_name(std::string_view name) {
   if (name.empty() || name == "." || name == ".." || name.size() > 255 || name.find('\0') != name.npos) {
-    fail("the index names the file ", quote(name), ", which is no file's name");
+    fail("the index names the file ", quote(name), ", which is not a file name");
   }
   if (name.find('/') != name.npos) fail("the index names the file ", quote(name), ", outside of its folder");
 }

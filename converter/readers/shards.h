@@ -12,9 +12,9 @@ namespace linformer::convert {
 // Returns whether the file begins as a JSON object and is not a safetensors file. Returns false if it can't be read.
 bool is_shard_index(const std::string& path);
 
-// Opens all shards of an index, which must lie in its folder. Throws Error, which names the index and the shard or
-// tensor at fault, unless each shard has exactly the tensors that the index names for it and no tensor is in two
-// shards.
+// Opens all shards of an index. The shards must lie in the index's folder. Throws Error, which names the index and the
+// shard or tensor at fault, unless each shard has exactly the tensors that the index names for it and no tensor is in
+// two shards. The index need not name aliases (Tensor::alias_of).
 Checkpoint open_shards(const std::string& path, const Control& control);
 
 // Throws Error, which names the index, if the file's name says that it is one of several shards, as in

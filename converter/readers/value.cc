@@ -119,14 +119,14 @@ Value ValueStore::make_view(ValueKind kind, std::string_view text) {
   return value;
 }
 
-Value ValueStore::make_text(std::string text) { return make_view(ValueKind::text, keep(std::move(text))); }
+Value ValueStore::make_text(std::string text) { return make_view(ValueKind::text, store_string(std::move(text))); }
 
-std::string_view ValueStore::keep(std::string text) {
+std::string_view ValueStore::store_string(std::string text) {
   budget_.charge_memory(sizeof(std::string) + text.size());
   return strings_.emplace_back(std::move(text));
 }
 
-Value unwrapped(Value value) {
+Value without_config_wrappers(Value value) {
   for (int depth = 0; depth < 4 && value.is(ValueKind::object); ++depth) {
     const Value inner = value.find("_content") ? value.find("_content") : value.find("_val");
     if (inner) {

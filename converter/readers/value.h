@@ -37,8 +37,8 @@ enum class ValueKind : uint8_t {
   dict,     // `items` holds key, value, key, value, ... in the order of insertion.
   global,   // A name that a pickle imports. `text` is "module.name". Nothing is imported.
   object,   // An instance of the class `text`, with the arguments of its construction and the state that was set later.
-  storage,  // A storage of the checkpoint. `integer` is its index.
-  tensor,   // A tensor of the checkpoint. `integer` is its index.
+  storage,  // A storage or a part of one. `integer` is its index in TorchObjects (torch/objects.h).
+  tensor,   // A tensor. `integer` is its index in TorchObjects.
 };
 
 struct Node;
@@ -56,7 +56,8 @@ class Value {
   std::optional<int64_t> integer() const;  // Returns the number of an integer or a boolean.
   std::optional<double> real() const;      // Returns the number of a real or an integer.
   std::optional<bool> boolean() const;     // Returns the value of a boolean or of an integer that is 0 or 1.
-  // Returns the content of a text or bytes, or the name of a global or of an object's class. Otherwise empty.
+  // Returns the content of a text or bytes, the bytes of a big_integer, or the name of a global or of an object's
+  // class. Otherwise empty.
   std::string_view text() const;
   const std::vector<Value>& items() const;
   // Returns the value of a text key in a dict or in an object's state. If the key is repeated, the last value counts.
@@ -95,7 +96,7 @@ class ValueStore {
   Value make_text(std::string text);
   Value make_view(ValueKind kind, std::string_view text);  // `text` must outlive the store.
   // Stores a string and returns a view of it, which is valid as long as the store.
-  std::string_view keep(std::string text);
+  std::string_view store_string(std::string text);
   // Returns the budget of the inputs from which the values are made. The reader of an input admits its bytes.
   Budget& budget() const { return budget_; }
 
@@ -107,7 +108,7 @@ class ValueStore {
 
 // Returns the plain value inside the wrappers that configuration libraries pickle. A wrapper is an object with `_val`
 // or `_content` in its state, or a member of an enumeration that is constructed from one text.
-Value unwrapped(Value value);
+Value without_config_wrappers(Value value);
 
 // Parses `text` as one JSON value and admits its bytes to the store's budget. `what` names the source in errors. Throws
 // Error if the text is not JSON, has duplicate keys or is nested deeper than max_depth.

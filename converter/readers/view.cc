@@ -20,7 +20,7 @@ Tensor select(const Tensor& tensor, uint64_t index) { return squeezed(slice_rows
 
 Tensor permuted(const Tensor& tensor, std::initializer_list<size_t> axes) {
   if (tensor.shape.size() != axes.size()) {
-    fail("tensor ", quote(tensor.name), " is ", shape_text(tensor), " where ", axes.size(), " dimensions are due");
+    fail("tensor ", quote(tensor.name), " is ", shape_text(tensor), ", but ", axes.size(), " dimensions are expected");
   }
   Tensor view = tensor;
   size_t to = 0;

@@ -7,7 +7,7 @@
 namespace linformer::convert {
 namespace {
 
-void refuse_text(const JsonPart& part) {
+void refuse_nonempty(const JsonPart& part) {
   if (!part.null() && !part.text().empty()) part.fail_here("(", quote(part.text()), ") is not supported");
 }
 
@@ -54,11 +54,11 @@ void read_bpe(const std::string& file, const JsonPart& root, OwnedTokenizer* tok
   TokenizerRules& rules = description.rules;
   read_normalizer(root.at("normalizer"), tokenizer);
   const bool bytes = read_pre_tokenizer(root.at("pre_tokenizer"), tokenizer) == PreTokenizerEnd::bytes;
-  refuse_text(model.at("continuing_subword_prefix"));
-  refuse_text(model.at("end_of_word_suffix"));
+  refuse_nonempty(model.at("continuing_subword_prefix"));
+  refuse_nonempty(model.at("end_of_word_suffix"));
   const JsonPart dropout = model.at("dropout");
   if (!dropout.null() && !(dropout.json().is_number() && dropout.json().get<double>() == 0)) {
-    dropout.fail_here("is not supported: take it out to encode the same way each time");
+    dropout.fail_here("is not supported: set it to null, so that a text has the same tokens each time");
   }
   rules.ignore_merges = model.at("ignore_merges").boolean(false);
 
@@ -73,7 +73,7 @@ void read_bpe(const std::string& file, const JsonPart& root, OwnedTokenizer* tok
     description.unk = names.find(unk.text());
     if (description.unk < 0) unk.fail_here("(", quote(unk.text()), ") is not in the vocabulary");
   }
-  const bool all_bytes = bytes && missing_bytes(*tokenizer) == 0;
+  const bool all_bytes = bytes && count_missing_bytes(*tokenizer) == 0;
   const bool fallback = model.at("byte_fallback").boolean(false), fuses = model.at("fuse_unk").boolean(false);
   if (!all_bytes && fallback) {
     if (bytes) {

@@ -18,7 +18,7 @@ namespace {
 std::array<int, 0x200> make_bytes_of_printable() {
   std::array<int, 0x200> bytes;
   bytes.fill(-1);
-  for (int byte = 0; byte < 256; ++byte) bytes[printable_of(static_cast<uint8_t>(byte))] = byte;
+  for (int byte = 0; byte < 256; ++byte) bytes[printable_code_point(static_cast<uint8_t>(byte))] = byte;
   return bytes;
 }
 
@@ -47,7 +47,7 @@ NamedTokens read_vocabulary(const std::string& path, Budget* budget) {
     }
     names.add(name, static_cast<int32_t>(id.get<uint64_t>()), budget);
   }
-  finish_names(path, &names);
+  sort_names_by_id(path, &names);
   return names;
 }
 
@@ -101,8 +101,8 @@ void store_bpe(const NamedTokens& names, const std::vector<NamedMerge>& merges, 
     }
   }
   store_tokens(names, tokens, tokenizer);
-  // Whole words are looked up among the tokens only with ignore_merges. So the marks for hidden tokens are stored only
-  // then.
+  // The runtime looks up whole words among the tokens only if ignore_merges is set. Hidden tokens must not be found
+  // then, so token_uses is stored only in that case.
   const bool looked_up = tokenizer->description.rules.ignore_merges;
   if (looked_up && std::count(uses.begin(), uses.end(), static_cast<uint8_t>(TokenUse::hidden)) != 0) {
     tokenizer->token_uses = std::move(uses);
@@ -123,7 +123,7 @@ void store_bpe(const NamedTokens& names, const std::vector<NamedMerge>& merges, 
   }
 }
 
-size_t missing_bytes(const OwnedTokenizer& tokenizer) {
+size_t count_missing_bytes(const OwnedTokenizer& tokenizer) {
   std::array<bool, 256> present = {};
   for (size_t i = 0; i + 1 < tokenizer.token_offsets.size(); ++i) {
     if (tokenizer.token_offsets[i + 1] - tokenizer.token_offsets[i] != 1) continue;

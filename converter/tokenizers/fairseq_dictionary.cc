@@ -30,7 +30,7 @@ std::string_view word_of_line(const std::string& path, size_t number, std::strin
   return line.substr(0, space);
 }
 
-// Returns the GPT-2 id that `word` is, or -1 if `word` is not a decimal number in its shortest form.
+// Returns the GPT-2 id that `word` spells, or -1 if `word` is not a decimal number in its shortest form.
 int64_t gpt2_id(std::string_view word) {
   int64_t id = -1;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id);
@@ -105,7 +105,7 @@ void apply_fairseq_dictionary(const std::string& path, OwnedTokenizer* tokenizer
   tokenizer->description.trim_offsets = true;
 }
 
-void apply_piece_dictionary(const std::string& path, OwnedTokenizer* tokenizer) {
+void apply_fairseq_piece_dictionary(const std::string& path, OwnedTokenizer* tokenizer) {
   const auto& offsets = tokenizer->token_offsets;
   ViewMap<int64_t> token_of;
   for (size_t token = 0; token + 1 < offsets.size(); ++token) {

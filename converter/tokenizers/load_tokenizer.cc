@@ -127,7 +127,7 @@ void apply_dictionary(const std::string& path, const TokenizerFileOptions& optio
   if (description.kind == TokenizerKind::byte_bpe && !renumbered) {
     apply_fairseq_dictionary(dictionary, tokenizer);
   } else if (description.kind == TokenizerKind::unigram && description.rules.sentencepiece) {
-    apply_piece_dictionary(dictionary, tokenizer);
+    apply_fairseq_piece_dictionary(dictionary, tokenizer);
   } else if (!options.dictionary.empty()) {
     fail(dictionary, " renumbers byte-level BPE in GPT-2's numbering or a SentencePiece model; ", path,
          description.kind == TokenizerKind::byte_bpe ? " has the model's numbering already" : " has another tokenizer");
@@ -143,7 +143,7 @@ OwnedTokenizer load_tokenizer(const std::string& path, const TokenizerFileOption
   apply_dictionary(path, options, &tokenizer);
   if (!tokenizer.template_note.empty()) tokenizer.notes.push_back(tokenizer.template_note);
   const TokenizerDescription& description = tokenizer.description;
-  const size_t missing = description.kind == TokenizerKind::byte_bpe ? missing_bytes(tokenizer) : 0;
+  const size_t missing = description.kind == TokenizerKind::byte_bpe ? count_missing_bytes(tokenizer) : 0;
   if (missing > 0) {
     tokenizer.notes.push_back(std::to_string(missing) + " of the 256 byte values have no token: text with them " +
                               (description.unk >= 0 ? "becomes the unknown token" : "is left out"));

@@ -34,7 +34,7 @@ int32_t NamedTokens::find(std::string_view name) const {
   return found == id_of.end() ? -1 : found->second;
 }
 
-void finish_names(const std::string& file, NamedTokens* names) {
+void sort_names_by_id(const std::string& file, NamedTokens* names) {
   names->by_id.clear();
   for (const auto& [name, id] : names->id_of) names->by_id.emplace_back(id, name);
   std::sort(names->by_id.begin(), names->by_id.end());

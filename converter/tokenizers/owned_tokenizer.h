@@ -13,7 +13,7 @@ namespace linformer::convert {
 // The tokens of a vocabulary by the names in its file, with their ids.
 struct NamedTokens {
   TextMap<int32_t> id_of;
-  std::vector<std::pair<int32_t, std::string>> by_id;  // In ascending order. Set by finish_names().
+  std::vector<std::pair<int32_t, std::string>> by_id;  // In ascending order. Set by sort_names_by_id().
 
   // Gives `name` the id, and charges the memory of all copies that will be made of the name. Returns false if the name
   // already had an id, which is then replaced.
@@ -23,7 +23,7 @@ struct NamedTokens {
 };
 
 // Fills by_id. Throws Error, which names `file`, unless the ids are unique and below max_dimension.
-void finish_names(const std::string& file, NamedTokens* names);
+void sort_names_by_id(const std::string& file, NamedTokens* names);
 
 // Stores the tokens, whose `bytes` are in the order of names.by_id. token_ids stays empty if the ids are 0, 1, 2, ...
 void store_tokens(const NamedTokens& names, const std::vector<std::string>& bytes, OwnedTokenizer* tokenizer);

@@ -47,7 +47,7 @@ SplitBehavior read_behavior(const JsonPart& part) {
 bool find_expression(std::string_view expression, SplitKind* kind) {
   for (int i = 0; is_word_pattern(static_cast<SplitKind>(i)); ++i) {
     *kind = static_cast<SplitKind>(i);
-    if (expression == expression_of(*kind)) return true;
+    if (expression == regular_expression_of(*kind)) return true;
   }
   return false;
 }
@@ -145,7 +145,7 @@ PreTokenizerEnd read_pre_tokenizer(const JsonPart& part, OwnedTokenizer* tokeniz
       end = PreTokenizerEnd::bytes;
     } else {
       step.fail_here("(", quote(type), ") is not supported before BPE or Unigram: Split, Digits, Punctuation and ",
-                     "WhitespaceSplit, then ByteLevel (BPE) or Metaspace are");
+                     "WhitespaceSplit are, and as the last one ByteLevel (BPE) or Metaspace");
     }
   }
   return end;

@@ -28,7 +28,7 @@ class Lines {
 };
 
 // Parses a JSON file of limited size and charges its tree to the budget. Throws Error if the file can't be read, is too
-// large or is nested deeper than max_depth (readers/value.h) levels.
+// large, is not JSON or is nested deeper than max_depth (readers/value.h) levels.
 nlohmann::json read_json_file(const std::string& path, Budget* budget);
 
 }  // namespace linformer::convert

@@ -24,10 +24,10 @@ struct OwnedTokenizer {
   Budget budget;                      // The limits for reading the files.
   std::vector<std::string> files;     // The paths of the files that were read.
   std::vector<std::string> notes;     // Sentences for the report: which files were used and why, what was inferred.
-  std::optional<int64_t> max_length;  // The length to which tokenizer.json truncates texts. For static embeddings only.
+  std::optional<int64_t> max_length;  // Where tokenizer.json truncates texts, in tokens. For static embeddings only.
   std::string truncation_note;        // A note about truncation for the report of other models, or empty.
-  // A note about the tokens that are put around texts, or empty. load_tokenizer() appends it to `notes`, once a
-  // dictionary may have replaced it.
+  // A note about the tokens that are put around texts, or empty. A dictionary may replace it before load_tokenizer()
+  // appends it to `notes`.
   std::string template_note;
 
   // Returns a description whose views are valid as long as this object is neither moved nor changed.
@@ -35,9 +35,9 @@ struct OwnedTokenizer {
 };
 
 struct TokenizerFileOptions {
-  // Whether texts are lowercased, for a vocab.txt, which does not say so. If unset, do_lower_case of the
-  // tokenizer_config.json beside it is taken. If that is missing too, texts are lowercased unless the vocabulary has a
-  // token with a capital letter. A note says what was chosen.
+  // Whether texts are lowercased. Only for vocab.txt, because that file does not say it. If unset, do_lower_case of the
+  // tokenizer_config.json beside it is taken. If that setting is missing too, texts are lowercased unless the
+  // vocabulary has a token with a capital letter. A note says what was chosen.
   std::optional<bool> lowercase;
   // The path of fairseq's dict.txt, if it is not in the folder of the tokenizer.
   std::string dictionary;
@@ -45,12 +45,12 @@ struct TokenizerFileOptions {
 
 // Reads a tokenizer. `path` is one of the files below or a folder that contains some of them. They are tried in this
 // order:
-//   tokenizer.json                                    byte-level BPE, WordPiece or Unigram of Hugging Face's tokenizers
+//   tokenizer.json                                    BPE, WordPiece or Unigram of Hugging Face's tokenizers
 //   vocab.json + merges.txt, encoder.json + vocab.bpe  byte-level BPE
 //   vocab.txt                                         WordPiece
 //   spiece.model, sentencepiece.bpe.model, *.model    SentencePiece unigram
-// If there is a dict.txt of fairseq, it renumbers byte-level BPE with GPT-2's ids (which has no token <s>) and
-// SentencePiece models. Throws Error, which names the file, the place and what is wrong or not supported.
+// If there is a dict.txt of fairseq, it renumbers SentencePiece models, and byte-level BPE without the tokens <s> and
+// </s>, which has GPT-2's ids. Throws Error, which names the file, the place and what is wrong or not supported.
 OwnedTokenizer load_tokenizer(const std::string& path, const TokenizerFileOptions& options = {});
 
 }  // namespace linformer::convert

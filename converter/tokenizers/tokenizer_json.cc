@@ -55,7 +55,7 @@ NamedTokens read_names(const std::string& file, const JsonPart& vocabulary, Budg
   for (const auto& [name, id] : vocabulary.json().items()) {
     names.add(name, JsonPart(file, vocabulary.place() + "." + quote(name), id).id(), budget);
   }
-  finish_names(file, &names);
+  sort_names_by_id(file, &names);
   return names;
 }
 
@@ -125,7 +125,7 @@ class VocabularyIds {
     }
   }
   size_t size() const { return vocabulary_.size(); }
-  int64_t behind_largest() const {
+  int64_t largest_plus_one() const {
     auto behind = static_cast<int64_t>(vocabulary_.size());
     for (const auto& id : vocabulary_) {
       if (id.is_number()) behind = std::max(behind, id.get<int64_t>() + 1);
@@ -155,7 +155,7 @@ void read_added_tokens(const JsonPart& list, const JsonPart& vocabulary, OwnedTo
   if (list.null()) return;
   list.need_array();
   const VocabularyIds ids(vocabulary.json());
-  int64_t counted = static_cast<int64_t>(ids.size()), following = ids.behind_largest();
+  int64_t counted = static_cast<int64_t>(ids.size()), following = ids.largest_plus_one();
   TextMap<int32_t> seen;
   for (size_t i = 0; i < list.size(); ++i) {
     const JsonPart part = list.at(i);

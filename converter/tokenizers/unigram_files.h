@@ -27,6 +27,6 @@ OwnedTokenizer load_sentencepiece_model(const std::string& path);
 
 // Replaces SentencePiece's ids by fairseq's. The dictionary at `path` lists the pieces by name in the order of their
 // ids.
-void apply_piece_dictionary(const std::string& path, OwnedTokenizer* tokenizer);
+void apply_fairseq_piece_dictionary(const std::string& path, OwnedTokenizer* tokenizer);
 
 }  // namespace linformer::convert

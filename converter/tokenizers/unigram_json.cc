@@ -18,9 +18,9 @@ double power_of_ten(int exponent) {
   return power;
 }
 
-// Returns the score that the reader of Hugging Face's tokenizers would return. It scales the decimal digits by a power
-// of ten, so that the last bit of some numbers is wrong. That bit must be reproduced, because it decides between splits
-// of a text whose scores have nearly the same sum.
+// Returns the score that the reader of Hugging Face's tokenizers would return. That reader scales the decimal digits by
+// a power of ten, so that the last bit of some numbers is wrong. That bit must be reproduced, because it decides
+// between splits of a text whose scores have nearly the same sum.
 double as_reference_reads(double score) {
   char text[40];
   const auto [end, error] = std::to_chars(text, text + sizeof text, score, std::chars_format::scientific);

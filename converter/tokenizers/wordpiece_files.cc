@@ -102,7 +102,7 @@ OwnedTokenizer load_wordpiece(const std::string& vocabulary, std::optional<bool>
     capitals = capitals || has_capital(line);
     repeated += !names.add(line, id++, &tokenizer.budget);  // If a token is repeated, its last line counts.
   }
-  finish_names(vocabulary, &names);
+  sort_names_by_id(vocabulary, &names);
 
   store_wordpiece(names, &tokenizer);
   TokenizerDescription& description = tokenizer.description;

@@ -46,7 +46,7 @@ class TableWriter {
       next();
     }
   }
-  void origin(const Field& field) {
+  void origin_field(const Field& field) {
     if (std::strcmp(field.name, "sources") == 0) {
       (*this)(field, origin_.tensors);
     } else {
@@ -145,7 +145,7 @@ std::vector<std::byte> serialize_metadata(const ModelDescription& model, const O
   LargeBytes large;
   FieldsOf<TokenizerDescription>::visit(large, model.tokenizer);
   if (large.total > max_metadata_bytes / 4) {
-    throw WriteError("the tokenizer has " + std::to_string(large.total) + " bytes: the format holds " +
+    throw WriteError("the tokenizer has " + std::to_string(large.total) + " bytes: the format holds at most " +
                      std::to_string(max_metadata_bytes / 4));
   }
   FlatBufferBuilder builder;

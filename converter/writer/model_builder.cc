@@ -66,7 +66,7 @@ AlignedBytes& AlignedBytes::operator=(AlignedBytes&& other) noexcept {
 ModelBuilder::ModelBuilder(ElementType weight_type, std::vector<convert::KeptWeights> kept)
     : weight_type_(weight_type), kept_(std::move(kept)), kept_used_(kept_.size()) {}
 
-ElementType ModelBuilder::type_of(const std::string& name) {
+ElementType ModelBuilder::choose_type(const std::string& name) {
   for (size_t i = 0; i < kept_.size(); ++i) {
     if (!files::fits_pattern(kept_[i].pattern, name)) continue;
     kept_used_[i] = true;
@@ -86,7 +86,7 @@ std::vector<std::string> ModelBuilder::unused_patterns() const {
 TensorIndex ModelBuilder::add_linear(const std::string& name, uint64_t out, uint64_t in, const FloatSource& source) {
   TensorDescription tensor;
   tensor.name = name;
-  tensor.type = type_of(name);
+  tensor.type = choose_type(name);
   tensor.layout = TensorLayout::panel16;
   tensor.shape = {out, in};
   return add(std::move(tensor), source);
@@ -96,7 +96,7 @@ TensorIndex ModelBuilder::add_table(const std::string& name, const std::vector<u
                                     const FloatSource& source) {
   TensorDescription tensor;
   tensor.name = name;
-  tensor.type = type_of(name);
+  tensor.type = choose_type(name);
   tensor.shape = shape;
   return add(std::move(tensor), source);
 }
@@ -106,7 +106,7 @@ TensorIndex ModelBuilder::add_projection(const std::string& name, uint64_t k, ui
   tensor.name = name;
   // The product of a projection and a matrix sums over the rows of that matrix. In int8 each row has a scale of its
   // own, which can't be taken out of the sum. So projections are not stored in int8.
-  tensor.type = type_of(name);
+  tensor.type = choose_type(name);
   if (tensor.type == ElementType::int8) tensor.type = ElementType::bf16;
   if (tensor.type != ElementType::f32) tensor.layout = TensorLayout::padded_rows;
   tensor.shape = {k, n};
@@ -174,7 +174,7 @@ TensorIndex ModelBuilder::add(TensorDescription tensor, const FloatSource& sourc
   return index;
 }
 
-bool ModelBuilder::holds(TensorIndex index, const std::vector<uint64_t>& shape, const FloatSource& source) const {
+bool ModelBuilder::has_values(TensorIndex index, const std::vector<uint64_t>& shape, const FloatSource& source) const {
   if (index < 0 || static_cast<size_t>(index) >= sources_.size()) return false;
   const TensorDescription& tensor = description.tensors[static_cast<size_t>(index)];
   return tensor.layout != TensorLayout::panel16 && tensor.shape == shape &&

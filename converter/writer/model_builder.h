@@ -56,15 +56,15 @@ class ModelBuilder {
   explicit ModelBuilder(ElementType weight_type = ElementType::f32, std::vector<convert::KeptWeights> kept = {});
 
   // The caller fills the description, except `tensors`, which the functions below fill. The views of the tokenizer must
-  // stay valid until the file is written. `producer` must not contain a time or a path, so that equal inputs give equal
-  // bytes.
+  // stay valid until the file is written. description.producer must not contain a time or a path, so that equal inputs
+  // give equal bytes.
   ModelDescription description;
   // May stay empty. Then the model can't be turned back into a checkpoint.
   Origin origin;
 
   // The functions below add a tensor and return its index, which the caller stores in `description`. If a tensor of the
   // same shape, type, layout and values exists, they return the index of that tensor, which keeps its name. The source
-  // is read once in the call and once more when the file is written.
+  // is read at least once in the call, and once more when the file is written.
 
   // Adds a Linear weight of the logical shape [out, in], as in PyTorch. It is stored as panel16 in the weight type.
   TensorIndex add_linear(const std::string& name, uint64_t out, uint64_t in, const FloatSource& source);
@@ -79,16 +79,16 @@ class ModelBuilder {
   TensorIndex add_table(const std::string& name, const std::vector<uint64_t>& shape, std::span<const float> values);
   TensorIndex add_floats(const std::string& name, const std::vector<uint64_t>& shape, std::span<const float> values);
 
-  // Returns whether tensor `index` has this shape and these values. It shows whether an output layer is tied to the
-  // embedding. Returns false for Linear weights (panel16).
-  bool holds(TensorIndex index, const std::vector<uint64_t>& shape, const FloatSource& source) const;
+  // Returns whether tensor `index` has this shape, and `source` its values (equal_values() in tensor_data.h). The
+  // converter thereby finds out whether an output layer is tied to the embedding. Returns false for Linear weights.
+  bool has_values(TensorIndex index, const std::vector<uint64_t>& shape, const FloatSource& source) const;
 
-  // Returns the patterns of `kept` that have fitted no weight's name so far.
+  // Returns the patterns of `kept` that have set the type of no weight so far.
   std::vector<std::string> unused_patterns() const;
   // Returns the rounding error of each tensor in `description`.
   const std::vector<RoundingError>& rounding_errors() const { return errors_; }
 
-  // Returns the whole file in memory. The description is validated as by Model::load().
+  // Returns the whole file in memory. The description is validated in the same way as by Model::load().
   AlignedBytes serialize();
   // Writes the file to `path` (files/atomic_file.h; "-" is standard output) in pieces, and returns its size in bytes.
   // The description is validated before anything is written. Throws files::WriteError if the output can't be written.
@@ -98,7 +98,8 @@ class ModelBuilder {
   TensorIndex add(TensorDescription tensor, const FloatSource& source);
   std::vector<std::byte> finish_metadata(uint64_t* tensor_bytes);
 
-  ElementType type_of(const std::string& name);
+  // Returns the type for a weight of this name, and marks the pattern that sets it as used.
+  ElementType choose_type(const std::string& name);
 
   ElementType weight_type_;
   std::vector<convert::KeptWeights> kept_;

@@ -1,5 +1,5 @@
-// Describes which tensors of the checkpoint a model's tensors were made from. The model file keeps this, so that
-// linformer-convert --from-lnfr can turn it back into a checkpoint.
+// Describes which tensors of the checkpoint a model's tensors were made from. The model file stores this description,
+// so that linformer-convert --from-lnfr can turn the model back into a checkpoint.
 #pragma once
 
 #include <cstdint>

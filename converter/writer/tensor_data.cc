@@ -17,9 +17,9 @@ namespace linformer::writer {
 namespace {
 
 constexpr uint64_t panel_width = linformer::panel_width;
-// The most rows of a panel that are in memory at a time. It is a multiple of panel_depth() of every type.
+// The most rows of a panel that are in memory at a time. It is a multiple of panel_k_multiple() of every type.
 constexpr uint64_t max_panel_rows = uint64_t{1} << 16;
-constexpr uint64_t piece_elements = uint64_t{1} << 18;  // The most elements of other layouts in memory: 1 MiB of f32.
+constexpr uint64_t piece_elements = uint64_t{1} << 18;  // The most elements that encode_plain() reads at once.
 constexpr float int8_steps = 127;                       // -128 is never stored, so that negation stays exact.
 
 uint64_t elements_of(const TensorDescription& tensor) {
@@ -42,10 +42,10 @@ Extent extent_of(const TensorDescription& tensor) {
   return tensor.shape.size() == 2 ? Extent{tensor.shape[0], tensor.shape[1]} : Extent{1, elements};
 }
 
-StoredParts parts_of(const TensorDescription& tensor) {
+StoredParts compute_part_offsets(const TensorDescription& tensor) {
   const Extent extent = extent_of(tensor);
   StoredParts storage;
-  if (!linformer::parts_of(tensor.type, tensor.layout, extent.rows, extent.cols, &storage)) {
+  if (!linformer::compute_part_offsets(tensor.type, tensor.layout, extent.rows, extent.cols, &storage)) {
     throw WriteError(tensor.name + " has more elements than 64 bits can count");
   }
   return storage;
@@ -159,7 +159,7 @@ void encode_rows(const TensorDescription& tensor, const FloatSource& source, con
     sink(bytes);
   }
   if (!int8) return;
-  const std::vector<std::byte> padding(parts_of(tensor).scales - rows * stride);
+  const std::vector<std::byte> padding(compute_part_offsets(tensor).scales - rows * stride);
   if (!padding.empty()) sink(padding);
   tail.write(sink);
 }
@@ -176,7 +176,7 @@ void encode_panels(const TensorDescription& tensor, const FloatSource& source, c
                      tensor.name, "");
   }
   elements_of(tensor);
-  const uint64_t rows = static_cast<uint64_t>(round_up(static_cast<int64_t>(in), panel_depth(tensor.type)));
+  const uint64_t rows = static_cast<uint64_t>(round_up(static_cast<int64_t>(in), panel_k_multiple(tensor.type)));
   // A panel is encoded in parts of its rows, because a whole panel would need much memory: 16 columns for each of up to
   // 2^24 inputs, even if there is only one output.
   const uint64_t part = std::min(rows, max_panel_rows);
@@ -240,7 +240,7 @@ void encode(const TensorDescription& tensor, const FloatSource& source, const By
   }
 }
 
-uint64_t encoded_bytes(const TensorDescription& tensor) { return parts_of(tensor).bytes; }
+uint64_t encoded_bytes(const TensorDescription& tensor) { return compute_part_offsets(tensor).bytes; }
 
 bool equal_values(const TensorDescription& tensor, const FloatSource& a, const FloatSource& b) {
   const uint64_t elements = elements_of(tensor);
@@ -264,7 +264,7 @@ bool equal_values(const TensorDescription& tensor, const FloatSource& a, const F
 std::vector<float> decode(const TensorDescription& tensor, const std::byte* data) {
   std::vector<float> values(elements_of(tensor));
   const auto [rows, cols] = extent_of(tensor);
-  const StoredParts storage = parts_of(tensor);
+  const StoredParts storage = compute_part_offsets(tensor);
   const uint64_t width = static_cast<uint64_t>(element_bytes(tensor.type));
   for (uint64_t row = 0; row < rows; ++row) {
     float scale = 1;

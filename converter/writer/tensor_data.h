@@ -16,8 +16,9 @@ namespace linformer::writer {
 
 // A function that fills `out` with the logical elements [first, first + out.size()) of the tensor in row-major order,
 // as float32. The writer calls it at least twice for each tensor, and it must return the same values each time. The
-// ranges of the calls ascend, except that rows of more than 2^16 elements are read in parts, for all rows of a panel in
-// turn. So a tensor of a mapped checkpoint is never in memory as a whole.
+// ranges of the calls ascend, with one exception: if the rows of a panel16 tensor have more than 2^16 elements, each
+// group of 16 rows is read in parts: the first 2^16 elements of each of these rows, then the next 2^16 of each, and so
+// on. So a tensor of a mapped checkpoint is never in memory as a whole.
 using FloatSource = std::function<void(uint64_t first, std::span<float> out)>;
 // Returns a source with its own copy of the values.
 FloatSource copy_of(std::span<const float> values);
@@ -43,7 +44,8 @@ void encode(const TensorDescription& tensor, const FloatSource& source, const By
             RoundingError* error = nullptr);
 // Returns the number of bytes that encode() writes.
 uint64_t encoded_bytes(const TensorDescription& tensor);
-// Returns whether two sources give the same stored values for the type and shape of `tensor`.
+// Returns whether two sources give the same stored values for the type and shape of `tensor`. For int8, the float32
+// values are compared.
 bool equal_values(const TensorDescription& tensor, const FloatSource& a, const FloatSource& b);
 
 // Returns the values of a stored tensor in row-major order of its logical shape, which is [out, in] for panel16.

@@ -9,16 +9,16 @@ namespace linformer::writer {
 class WriteError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
-  // Makes the error for a weight that can't be stored in its type, but in f32. `type_for_all` is a type that can hold
-  // the weight and that all weights can be converted to, or empty.
-  WriteError(const std::string& sentence, std::string weight, std::string type_for_all)
-      : std::runtime_error(sentence), weight_(std::move(weight)), type_for_all_(std::move(type_for_all)) {}
+  // Makes the error for a weight that can't be stored in its type, but in f32. `alternative_type` is a type that can
+  // hold the weight and that all weights can be converted to, or empty.
+  WriteError(const std::string& sentence, std::string weight, std::string alternative_type)
+      : std::runtime_error(sentence), weight_(std::move(weight)), alternative_type_(std::move(alternative_type)) {}
 
   const std::string& weight() const { return weight_; }
-  const std::string& type_for_all() const { return type_for_all_; }
+  const std::string& alternative_type() const { return alternative_type_; }
 
  private:
-  std::string weight_, type_for_all_;
+  std::string weight_, alternative_type_;
 };
 
 }  // namespace linformer::writer

@@ -2,7 +2,7 @@
 //
 // Functions that need memory have two forms. Those whose names begin with try_ return false if there is no memory, and
 // leave the object as it was. The library uses only these, so it never throws and never ends the process. The others
-// (copies, lists in braces, push_back, ...) are for programs that make descriptions of their own. They throw
+// (copies, initializer lists, push_back, ...) are for programs that make descriptions of their own. They throw
 // std::bad_alloc, as the functions of std::vector and std::string do. All other functions need no memory.
 #pragma once
 
@@ -76,7 +76,7 @@ class Array {
     if (capacity <= capacity_) return true;
     if (capacity > SIZE_MAX / 2 / sizeof(T)) return false;
     const size_t grown = std::max(capacity, capacity_ + capacity_ / 2);
-    T* data = relocated(grown * sizeof(T));
+    T* data = reallocate(grown * sizeof(T));
     if (data == nullptr) return false;
     data_ = data;
     capacity_ = grown;
@@ -125,12 +125,12 @@ class Array {
   }
   Array& operator=(const Array& other) { return *this = Array(other); }
   Array& operator=(std::initializer_list<T> values) { return *this = Array(values); }
-  void reserve(size_t capacity) { require(try_reserve(capacity)); }
-  void resize(size_t size) { require(try_resize(size)); }
-  void push_back(T value) { require(try_push(std::move(value))); }
+  void reserve(size_t capacity) { throw_bad_alloc_unless(try_reserve(capacity)); }
+  void resize(size_t size) { throw_bad_alloc_unless(try_resize(size)); }
+  void push_back(T value) { throw_bad_alloc_unless(try_push(std::move(value))); }
   template <class... Values>
   T& emplace_back(Values&&... values) {
-    require(try_push(T{std::forward<Values>(values)...}));
+    throw_bad_alloc_unless(try_push(T{std::forward<Values>(values)...}));
     return back();
   }
 
@@ -150,7 +150,7 @@ class Array {
   }
 
  private:
-  static constexpr size_t least = sizeof(T) <= 64 ? 16 : 4;  // The capacity once an element is pushed, in elements.
+  static constexpr size_t least = sizeof(T) <= 64 ? 16 : 4;  // In elements: the capacity after the first push.
   static_assert(alignof(T) <= alignof(std::max_align_t));
 
   void swap(Array& other) noexcept {
@@ -160,7 +160,7 @@ class Array {
   }
   // Moves the elements to a new block of `bytes` bytes and frees the old one. Returns null, and changes nothing, if
   // there is no memory.
-  T* relocated(size_t bytes) {
+  T* reallocate(size_t bytes) {
     if constexpr (std::is_trivially_copyable_v<T>) {
       return static_cast<T*>(std::realloc(static_cast<void*>(data_), bytes));
     } else {
@@ -177,10 +177,10 @@ class Array {
     reserve(std::ranges::size(values));
     for (auto&& value : values) push_back(T(value));
   }
-  // If `done` is false, throws std::bad_alloc by asking operator new for more memory than can exist. operator new fails
-  // as the program has arranged it: a new handler of the program is called, for example.
-  static void require(bool done) {
-    if (done) return;
+  // If `allocated` is false, throws std::bad_alloc by asking operator new for more memory than can exist. A new-handler
+  // that the program has installed is therefore called first, as for any other failed allocation.
+  static void throw_bad_alloc_unless(bool allocated) {
+    if (allocated) return;
     [[maybe_unused]] void* volatile never = ::operator new(SIZE_MAX / 2);
   }
 

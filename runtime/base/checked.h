@@ -1,5 +1,5 @@
-// Checked arithmetic. Numbers from outside (from files and callers) are added and multiplied only in this header and in
-// base/count.h.
+// Checked arithmetic. Numbers that come from files or callers are added and multiplied by the functions of this header
+// and of base/count.h, unless a check has bounded them.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// Both return false on overflow.
+// These two functions return false on overflow.
 inline bool checked_add(uint64_t a, uint64_t b, uint64_t* sum) { return !__builtin_add_overflow(a, b, sum); }
 inline bool checked_mul(uint64_t a, uint64_t b, uint64_t* product) { return !__builtin_mul_overflow(a, b, product); }
 

@@ -60,7 +60,7 @@ uint32_t detect() {
   look(f16c, one.ecx, 29);
   constexpr uint32_t osxsave = 1u << 27, avx = 1u << 28;
   if ((one.ecx & osxsave) != 0 && (one.ecx & avx) != 0) {
-    const uint32_t state = platform::kept_registers();
+    const uint32_t state = platform::os_saved_registers();
     keep(ymm_kept, state, 0x6);
     keep(zmm_kept, state, 0xe6);  // Includes mask registers, the upper halves of zmm0 to zmm15, and zmm16 to zmm31.
     keep(tiles_kept, state, 3u << 17);
@@ -89,7 +89,7 @@ const char* missing_up_to(Feature last) {
 
 const char* missing_for_amx() {
   if (const char* missing = missing_up_to(last_of_amx)) return missing;
-  static const bool permitted = platform::permit_tiles();
+  static const bool permitted = platform::request_amx_tiles();
   return permitted ? nullptr : "the system's permission to use amx tiles";
 }
 

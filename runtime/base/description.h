@@ -2,9 +2,9 @@
 // schema/linformer.fbs.
 //
 // The converter fills a ModelDescription and the writer serialises it; Model::load reads it back and validates it. A
-// tensor is named by its index in `tensors`; `absent` (-1) means that there is no tensor. Tensors and projections are
-// shared by naming the same index more than once. The parts are independent of each other, so that the models of
-// another implementation (a dialect) need other combinations of values and no other code. Reading a description throws
+// field refers to a tensor by its index in `tensors`; `absent` (-1) means that there is no tensor. A tensor or a
+// projection is shared if several fields have the same index. Each field describes one property of a model, so the
+// models of another implementation (a dialect) need other values and no code of their own. Reading a description throws
 // nothing; a program that copies one, or adds to its lists, may get std::bad_alloc (base/array.h). The semantics are
 // those of Linformer (Wang et al. 2020), section 4, and of the public implementations.
 #pragma once
@@ -39,7 +39,7 @@ struct TensorDescription {
   uint64_t checksum = 0;  // XXH3-64 of the bytes.
 };
 
-// A linear layer: y = x W^T + b. W is logically [out, in] and is stored in panel16.
+// A linear layer: y = x W^T + b. W is logically [out, in], and is stored in panel16 unless it is the token embedding.
 struct Linear {
   TensorIndex weight = absent;
   TensorIndex bias = absent;
@@ -74,14 +74,16 @@ struct Projection {
   uint32_t kernel = 0, stride = 0;  // For convolution and pooling.
   // Only for a linear projection that has no bias and the order after_linear.
   LengthScale length_scale = LengthScale::none;
-  // Only in a linear projection beside a window. 0: all k compressed rows take part in attention in every text.
-  // Otherwise the first e compressed rows are those of the e tokens in `exact_tokens`, and the other k - e rows divide
-  // the positions 0 to span - 1 among them, in order. In a text of n rows, the first
+  // Only for a linear projection in a layer that also has a window. 0: all k compressed rows take part in attention in
+  // every sequence. Otherwise the first e compressed rows are those of the e tokens in `exact_tokens`, and the k - e
+  // rows after them divide the positions 0 to span - 1 among them, in order. In a sequence of n rows, the first
   //   min(k, e + ceil((k - e) n / span))
-  // rows take part. If n is at most window + 1, the window of each row shows the whole text, and none takes part.
+  // rows take part. If n is at most window + 1, the window of each row covers the whole sequence, and no compressed row
+  // takes part.
   uint32_t span = 0;
-  // Token ids, only in a linear projection beside a window. In a text that contains exact_tokens[i], compressed row i
-  // is a copy of the key or value of the first such token that isn't masked, and row i of E is not used.
+  // Token ids, only for a linear projection in a layer that also has a window. In a sequence that contains
+  // exact_tokens[i], compressed row i is a copy of the key or value of the first such token that isn't masked, and row
+  // i of E is not used.
   Array<uint32_t> exact_tokens = {};
 };
 
@@ -100,9 +102,9 @@ struct AttentionDescription {
   // empty if value_is_key is true.
   Array<uint32_t> key_projections, value_projections;
   KeySource key_source = KeySource::own;
-  // If not 0, queries and keys are rotated by their positions before keys are compressed; keys then are those of the
-  // layer's own rows. Channels j and j + head_dim / 2 of a head form a pair, which is rotated by the angle position *
-  // rotary_scale * rotary_base^(-2 j / head_dim).
+  // If not 0, queries and keys are rotated by their positions before keys are compressed; key_source must then be own.
+  // Channels j and j + head_dim / 2 of a head form a pair, which is rotated by the angle position * rotary_scale *
+  // rotary_base^(-2 j / head_dim).
   float rotary_base = 0;
   float rotary_scale = 1;  // The factor of positions (NTK scaling, gte).
   // Row i sees the uncompressed rows j with |i - j| <= window. 0 means all rows in full attention, and none if keys are
@@ -118,8 +120,8 @@ struct AttentionDescription {
 };
 
 enum class NormPlacement : uint8_t { post = 0, pre };
-// reversible: two streams with x1 += attention(x2) and x2 += ffn(x1), which are added at the end. none: nothing is
-// added.
+// reversible: two streams with x1 += attention(x2) and x2 += ffn(x1), which are added up after the last layer. none:
+// there are no residual connections.
 enum class ResidualKind : uint8_t { standard = 0, reversible, none };
 
 // Widths may change from layer to layer (tatp22's ff_intermediate). The input of a layer is as wide as the input of its
@@ -132,10 +134,10 @@ struct LayerDescription {
   Norm ffn_norm;
   Linear ffn_resample;
   Activation activation = Activation::gelu;
-  // ffn_in has twice as many outputs as ffn_out has inputs. The activation of the first half is multiplied by the
-  // second half.
+  // ffn_in has twice as many outputs as ffn_out has inputs. The activation is applied to the first half of the outputs,
+  // and the result is multiplied by the second half.
   bool gated = false;
-  // Most layers have none. If it is present, a layer with the input x computes
+  // Absent in most layers. If it is present, a layer with the input x computes
   // outer_norm(x + attention_norm(x + attention(x))), as in jina-embeddings-v2-base-code.
   Norm outer_norm;
 };
@@ -147,8 +149,8 @@ enum class PositionKind : uint8_t {
   sinusoidal_interleaved
 };
 
-// Input rows that are vectors v instead of tokens: x = norm_out(linear(norm_in(v))). Each of the three parts may be
-// absent.
+// Input rows that are vectors v instead of tokens: x = norm_out(linear(norm_in(v))). Each of the two norms and the
+// linear layer may be absent.
 struct VectorInput {
   uint32_t width = 0;  // 0 if the model takes tokens.
   Norm norm_in;
@@ -180,11 +182,11 @@ struct EmbeddingDescription {
   bool zero_pad_rows = false;  // The rows of pad tokens are set to 0 after all of the above (fairseq).
   VectorInput vectors;
   TensorIndex prefix = absent;      // row_major f32 [1, d_embedding]: a row put before the vectors (ViT's class token).
-  int32_t prefix_token = -1;        // The id of a token put before the text, which then may have at most N - 1 tokens.
+  int32_t prefix_token = -1;        // The id of a token put before a sequence, which may then have N - 1 tokens.
   bool norm_before_factor = false;  // The norm has d_embedding elements (ELECTRA, ALBERT).
 };
 
-// If an encoder has no layers, it is a gather: its rows are the rows of the token embedding, unchanged.
+// An encoder without layers only looks up vectors: its output rows are rows of the token embedding, unchanged.
 struct EncoderDescription {
   uint32_t d_model = 0;
   uint32_t max_tokens = 0;  // N: the most rows of a sequence, prefix included.
@@ -199,7 +201,7 @@ struct EncoderDescription {
   // A linear layer after the final norm, from the last layer's width to the output width (tatp22's project_out).
   Linear output;
   bool zero_masked_rows = false;      // Masked rows of the output are set to zero (Nystromformer).
-  uint32_t encoder_states_width = 0;  // The width of the rows that cross attention reads. 0 if no layer has it.
+  uint32_t encoder_states_width = 0;  // The width of the rows that cross attention reads; 0 without cross attention.
 };
 
 // logits = norm(act(x dense)) W^T + b
@@ -211,15 +213,15 @@ struct MaskedLmHead {
   bool present() const { return output.present(); }
 };
 
-// Whether a head reads one text, or two. Texts 2i and 2i + 1 of a batch, pooled to x0 and x1, are read as (x0, x1, x0 *
-// x1, x0 - x1).
+// none: a head reads one pooled sequence. product_difference: a head reads two. Sequences 2i and 2i + 1 of a batch are
+// pooled to x0 and x1, and the head reads (x0, x1, x0 * x1, x0 - x1).
 enum class Pairing : uint8_t { none = 0, product_difference };
 
 // Applies pool -> (pair) -> norm -> dense -> activation -> output.
 struct ClassificationHead {
   String name;
   Pooling pooling = Pooling::first_token;
-  Linear dense;  // If absent, the output reads the pooled vector.
+  Linear dense;  // If absent, the output reads the vector that `dense` would, and `activation` is not used.
   Activation activation = Activation::tanh;
   Linear output;
   HeadKind kind = HeadKind::single_label;
@@ -304,18 +306,18 @@ struct SplitStep {
   String pattern;
 };
 
-// How text may match a token. hidden: never (control symbols, unused pieces, bytes). user_defined: always, and the
-// characters are not normalised.
+// Whether characters of a text may become a token. hidden: never (control symbols, unused pieces, bytes). user_defined:
+// always, and these characters are not normalised.
 enum class TokenUse : uint8_t { normal = 0, hidden, user_defined };
 // Says before which words U+2581 is put.
 enum class PrefixMark : uint8_t { never = 0, first /* at the text's beginning only */, always };
 
-// Whether trimmed offsets keep one space at a text's beginning: if add_prefix_space is set (as_added), always (kept) or
-// never (trimmed).
+// Whether offsets from which spaces are trimmed still include one space at a text's beginning. as_added: if
+// add_prefix_space is true. kept: always. trimmed: never.
 enum class FirstSpace : uint8_t { as_added = 0, kept, trimmed };
 
 // The steps before and after the model of a unigram or BPE tokenizer, and how the model is applied. WordPiece uses none
-// of it.
+// of these fields.
 //
 // Unigram is applied in one of two ways. Hugging Face's way: `steps`, then words, each of which is split on its own
 // with sums of scores in double precision. SentencePiece's way: `charsmap` and the rules for spaces, then the whole
@@ -336,12 +338,12 @@ struct TokenizerRules {
   bool mark_behind = false;                    // SentencePiece: the U+2581 of prefix_mark goes behind the text.
   bool byte_fallback = false;                  // Characters that no token covers become the tokens <0x00> to <0xFF>.
   Array<SplitStep> splits;                     // Not used in SentencePiece's way.
-  bool keep_parts = false;                     // byte_bpe: GPT-2's expression doesn't split the parts of `splits`.
+  bool keep_parts = false;                     // byte_bpe: GPT-2's expression isn't applied to the parts from `splits`.
   bool fuse_unknown = false;                   // BPE: adjacent unknown tokens become one.
   bool ignore_merges = false;                  // BPE: a word that is a token becomes this token without merges.
 
   // Returns whether a field that BPE uses is set.
-  bool any_of_bpe() const {
+  bool has_bpe_rules() const {
     return !steps.empty() || !splits.empty() || split_white_space || mark_spaces || byte_fallback || keep_parts ||
            fuse_unknown || ignore_merges;
   }

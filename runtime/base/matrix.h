@@ -33,7 +33,8 @@ using MutableMatrix = Matrix<float>;
 using ConstMatrix = Matrix<const float>;
 
 // How a slice of a row of activations is stored in int8: x = scale (u - zero), with u in [0, 255]. A row is cut into
-// slices of int8_slice columns, since a single scale for thousands of columns would be set by the largest of them.
+// slices of int8_slice columns, since otherwise the largest element of the row would set the scale for thousands of
+// columns.
 struct RowScale {
   // NaN if an element of the slice isn't finite. The row of the product then isn't finite either.
   float scale = 0;
@@ -43,20 +44,20 @@ inline constexpr int64_t int8_slice = 768;
 [[gnu::always_inline]] constexpr int64_t int8_slices(int64_t cols) { return (cols + int8_slice - 1) / int8_slice; }
 
 // The bytes of a row's int8 codes, without the scales that follow them.
-[[gnu::always_inline]] constexpr int64_t narrow_codes_bytes(int64_t cols) { return round_up(cols, 64); }
-// Returns the bytes of a row of `cols` activations in 16 bits, or in int8 followed by the scales of its slices. It is
-// an odd number of cache lines. With an even number, the rows of a tile would share few of the cache's sets: bf16
-// products by AMX, whose tiles have 16 rows, are up to a tenth faster with one more line.
-[[gnu::always_inline]] constexpr int64_t narrow_row_bytes(ElementType type, int64_t cols) {
+[[gnu::always_inline]] constexpr int64_t int8_codes_bytes(int64_t cols) { return round_up(cols, 64); }
+// Returns the bytes of a row of `cols` activations in 16 bits, or in int8 followed by the scales of its slices. The
+// result is an odd number of cache lines. With an even number, the rows of a tile would compete for few of the cache's
+// sets: bf16 products by AMX, whose tiles have 16 rows, are up to a tenth faster with an odd number.
+[[gnu::always_inline]] constexpr int64_t low_precision_row_bytes(ElementType type, int64_t cols) {
   const int64_t bytes = type == ElementType::int8
-                            ? narrow_codes_bytes(cols) + int8_slices(cols) * static_cast<int64_t>(sizeof(RowScale))
+                            ? int8_codes_bytes(cols) + int8_slices(cols) * static_cast<int64_t>(sizeof(RowScale))
                             : cols * 2;
   return round_up(bytes, 64) | 64;
 }
 
-// The left side A[M, K] of a product, row-major. In bf16 and int8 the bytes of each row can be read up to the next
-// multiple of 64. They are zero up to the next multiple of 4 and finite numbers after it, which are multiplied by the
-// zeros that pad the right side.
+// The left side A[M, K] of a product, row-major. In bf16 and int8, kernels may read the bytes behind the end of a row,
+// up to the next multiple of 64. The bytes up to the next multiple of 4 are zero. The bytes after these hold any finite
+// numbers, because they are multiplied by the zeros that pad the right side.
 struct LeftMatrix {
   const void* data = nullptr;
   ElementType type = ElementType::f32;  // int8 means codes of type u8.
@@ -104,11 +105,11 @@ inline constexpr int64_t panel_width = 16;
 [[gnu::always_inline]] constexpr int64_t panel_interleave(ElementType type) {
   return type == ElementType::int8 ? 4 : type == ElementType::bf16 ? 2 : 1;
 }
-// K is padded with zeros to a multiple of this, which is 16 rows of a panel.
-[[gnu::always_inline]] constexpr int64_t panel_depth(ElementType type) { return 16 * panel_interleave(type); }
+// Returns the multiple to which K is padded with zeros: 16 rows of a panel.
+[[gnu::always_inline]] constexpr int64_t panel_k_multiple(ElementType type) { return 16 * panel_interleave(type); }
 // Returns the number of elements of a panel16 matrix B[K, N], padding included.
 [[gnu::always_inline]] constexpr int64_t panel_elements(ElementType type, int64_t k, int64_t n) {
-  return round_up(n, panel_width) * round_up(k, panel_depth(type));
+  return round_up(n, panel_width) * round_up(k, panel_k_multiple(type));
 }
 
 // The right side B[K, N] of a product.
@@ -119,7 +120,7 @@ struct RightMatrix {
   int64_t k = 0, n = 0;
   int64_t ld = 0;                 // In elements; ignored for panel16.
   int64_t depth = 0;              // panel16: K of the matrix that this is a part of; 0 if this is the whole matrix.
-  const float* scales = nullptr;  // int8: [N, padded]; the value of the code s is scale * s.
+  const float* scales = nullptr;  // int8: one for each column, N padded; the code s means scale * s.
   const int32_t* sums = nullptr;  // int8: [int8_slices(K), sums_ld]; sums of each column's codes in each slice of K.
   int64_t sums_ld = 0;            // N, padded.
 
@@ -128,7 +129,7 @@ struct RightMatrix {
     return panel_elements(type, depth > 0 ? depth : k, panel_width) * element_bytes(type);
   }
   // For panel16 only: returns the rows [first_k, first_k + k_count) of the columns [first_n, first_n + n_count).
-  // first_n is a multiple of 16, and first_k of panel_depth(type) or, for int8, of int8_slice.
+  // first_n is a multiple of 16, and first_k of panel_k_multiple(type) or, for int8, of int8_slice.
   RightMatrix part(int64_t first_k, int64_t k_count, int64_t first_n, int64_t n_count) const {
     RightMatrix b = *this;
     b.data = static_cast<const char*>(data) + first_n / panel_width * panel_bytes() +

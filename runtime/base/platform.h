@@ -1,7 +1,7 @@
 // The interface to the operating system. platform_*.cc implement it, and no other file of the runtime includes a header
 // of the system (tests/layers checks this). The header names no type of POSIX, so another system needs only another
 // implementation. No function prints. Besides memory and open files, only start_thread(), join_thread(), open_library()
-// and permit_tiles() change the process.
+// and request_amx_tiles() change the process.
 #pragma once
 
 #include <atomic>
@@ -40,11 +40,11 @@ struct FileFacts {
 // Opens a file for reading. Programs that this process starts don't inherit it. Doesn't wait for the writer of a FIFO.
 Failure open_file(const char* path, File* file);
 void close_file(File file);
-// Returns the file of a descriptor of the C library that the caller of this library opened.
+// Converts a file descriptor of the C library, which the user of this library opened.
 File file_of_descriptor(int descriptor);
 Failure facts_of(File file, FileFacts* facts);
 // Reads up to `bytes` bytes at `offset`, and sets *count to the number of bytes read, which is 0 at the end of the
-// file. The position of a descriptor that shares the file stays the same.
+// file. The file position of the caller's descriptor doesn't move.
 Failure read_at(File file, uint64_t offset, void* to, size_t bytes, size_t* count);
 
 // --- Pages
@@ -86,9 +86,9 @@ void join_thread(Thread* thread);
 // Returns the number of processors that this process may use; at least 1.
 int usable_processors();
 
-// Sleeps while `word` is `old`, until wake_all() is called for the same word. May also return without a reason.
-// Allocates nothing. The comparison follows everything that the thread did before, in the single total order of
-// memory_order_seq_cst operations. Therefore: if one thread writes A (seq_cst) and then waits, and another thread
+// Sleeps while `word` is `old`, until wake_all() is called for the same word. May also return earlier (a spurious
+// wake-up). Allocates nothing. The comparison follows everything that the thread did before, in the single total order
+// of memory_order_seq_cst operations. Therefore: if one thread writes A (seq_cst) and then waits, and another thread
 // changes the word (seq_cst) and then reads A (seq_cst), either the second thread reads the new A, or the wait sees the
 // changed word. A thread that counts the waiting threads in this way needs no wake_all() if the count is 0.
 void wait_while(const std::atomic<uint32_t>& word, uint32_t old);
@@ -106,14 +106,14 @@ double seconds_now();
 struct CpuId {
   uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0;
 };
-// Executes CPUID. Returns false if the processor has no such leaf. Exists on x86-64 only, as does kept_registers().
+// Executes CPUID. Returns false if the processor has no such leaf. Exists on x86-64 only, as does os_saved_registers().
 bool cpuid(uint32_t leaf, uint32_t subleaf, CpuId* answer);
 // Returns the lower half of XCR0: a bit for each kind of registers that the system saves when it switches threads. May
 // be called only if CPUID reports OSXSAVE.
-uint32_t kept_registers();
+uint32_t os_saved_registers();
 // Asks the system to let this process use AMX's tiles, and returns whether it does. Linux saves the tiles only for
 // processes that have asked.
-bool permit_tiles();
+bool request_amx_tiles();
 // The extensions that the system reports for an aarch64 processor. All are false on other processors.
 struct ArmFeatures {
   bool dotprod = false, i8mm = false, bf16 = false;

@@ -34,10 +34,10 @@ Failure last_failure() { return {errno}; }
 
 // These two accept the result of either form of strerror_r(): GNU's returns the message, which may be static text;
 // POSIX's fills the buffer and returns a number.
-[[maybe_unused]] void keep(const char* message, Failure::Text* text) {
+[[maybe_unused]] void copy_message(const char* message, Failure::Text* text) {
   if (message != text->words) std::strncpy(text->words, message, sizeof text->words - 1);
 }
-[[maybe_unused]] void keep(int, Failure::Text*) {}
+[[maybe_unused]] void copy_message(int, Failure::Text*) {}
 
 uint64_t page_size() { return static_cast<uint64_t>(::sysconf(_SC_PAGESIZE)); }
 
@@ -48,7 +48,7 @@ bool Failure::out_of_memory() const { return number == ENOMEM; }
 Failure::Text Failure::text() const {
   // strerror() isn't used because all threads share its buffer, nor strerrordesc_np(), which only glibc has.
   Text text;
-  keep(::strerror_r(number, text.words, sizeof text.words), &text);
+  copy_message(::strerror_r(number, text.words, sizeof text.words), &text);
   return text;
 }
 
@@ -190,9 +190,9 @@ constexpr int futex_wait_private = 128, futex_wake_private = 129;
 
 }  // namespace
 
-// The kernel of the system executes a full barrier before it compares the word, and another one in the call that wakes.
-// So if the call that wakes doesn't yet count a waiter, the waiter hasn't compared the word yet
-// (kernel/futex/waitwake.c).
+// Linux executes a full memory barrier before FUTEX_WAIT compares the word, and another one in FUTEX_WAKE
+// (kernel/futex/waitwake.c). So if FUTEX_WAKE doesn't see a thread that is about to wait, this thread hasn't compared
+// the word yet, and will see its new value.
 void wait_while(const std::atomic<uint32_t>& word, uint32_t old) {
   ::syscall(SYS_futex, &word, futex_wait_private, old, nullptr, nullptr, 0);
 }
@@ -253,7 +253,7 @@ double seconds_now() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-bool permit_tiles() {
+bool request_amx_tiles() {
 #if defined(__linux__) && defined(__x86_64__)
   constexpr long request_permission = 0x1023, tile_data = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
   return ::syscall(SYS_arch_prctl, request_permission, tile_data) == 0;

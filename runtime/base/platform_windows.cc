@@ -64,7 +64,7 @@ Failure::Text Failure::text() const {
 Failure open_file(const char* path, File* file) {
   WidePath wide;
   if (!wide.set(path)) return last_failure();
-  // With FILE_FLAG_BACKUP_SEMANTICS folders are opened too, and facts_of() can say that they are no files. The share
+  // With FILE_FLAG_BACKUP_SEMANTICS folders are opened too, and facts_of() can report that they aren't files. The share
   // flags let other programs write, replace or delete the file while it is open.
   const HANDLE handle = ::CreateFileW(wide.text, GENERIC_READ, FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE,
                                       nullptr, OPEN_EXISTING, FILE_FLAG_BACKUP_SEMANTICS, nullptr);
@@ -258,7 +258,7 @@ double seconds_now() {
 
 // Windows has a function for this permission, but it has never been tested with this runtime, so AMX isn't used on
 // Windows.
-bool permit_tiles() { return false; }
+bool request_amx_tiles() { return false; }
 
 ArmFeatures arm_features() {
 #if defined(__aarch64__) || defined(_M_ARM64)

@@ -11,7 +11,7 @@ bool cpuid(uint32_t leaf, uint32_t subleaf, CpuId* answer) {
   return __get_cpuid_count(leaf, subleaf, &answer->eax, &answer->ebx, &answer->ecx, &answer->edx) != 0;
 }
 
-uint32_t kept_registers() {
+uint32_t os_saved_registers() {
   uint32_t state = 0, state_high = 0;  // XCR0
   __asm__("xgetbv" : "=a"(state), "=d"(state_high) : "c"(0));
   return state;

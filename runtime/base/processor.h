@@ -13,8 +13,8 @@ struct Processor {
   // vendor is empty, and family and model are 0.
   char vendor[13] = "";
   uint32_t family = 0, model = 0;  // Including the extended family and model.
-  // Whether CPUID reports a virtual machine. It may report another vendor, family and model than the physical processor
-  // has, but the features that it reports are those that a program can use.
+  // Whether CPUID reports a virtual machine. In a virtual machine, CPUID may report another vendor, family and model
+  // than the physical processor has, but a program can use all features that it reports.
   bool is_virtual = false;
   // Whether instructions that multiply bf16 can be used: the processor and the operating system support them, and the
   // build has kernels for them.
@@ -23,9 +23,9 @@ struct Processor {
 
 // Returns vendor, family, model and is_virtual from the leaves 0 and 1 of CPUID. It depends only on its arguments, and
 // leaves the features false.
-Processor processor_of(const platform::CpuId& zero, const platform::CpuId& one);
+Processor processor_from_cpuid(const platform::CpuId& leaf_0, const platform::CpuId& leaf_1);
 
-// Returns processor_of() for the processor that this process runs on.
+// Returns processor_from_cpuid() for the processor that this process runs on.
 Processor this_processor();
 
 }  // namespace LINFORMER_NAMESPACE

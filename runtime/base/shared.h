@@ -12,13 +12,13 @@ namespace LINFORMER_NAMESPACE {
 // An allocator that gives a shared_ptr a block of memory that was allocated before, for its reference counts. Making
 // the shared_ptr therefore can't fail.
 template <class T>
-struct CountsMemory {
+struct PreallocatedAllocator {
   using value_type = T;
   static constexpr size_t bytes = 64;  // Enough in any standard library: two counts and a few pointers.
 
-  explicit CountsMemory(void* given) : memory(given) {}
+  explicit PreallocatedAllocator(void* block) : memory(block) {}
   template <class Other>
-  CountsMemory(const CountsMemory<Other>& other) : memory(other.memory) {}
+  PreallocatedAllocator(const PreallocatedAllocator<Other>& other) : memory(other.memory) {}
 
   T* allocate(size_t) {
     static_assert(sizeof(T) <= bytes);
@@ -26,7 +26,7 @@ struct CountsMemory {
   }
   void deallocate(T* counts, size_t) { std::free(counts); }
   template <class Other>
-  bool operator==(const CountsMemory<Other>& other) const {
+  bool operator==(const PreallocatedAllocator<Other>& other) const {
     return memory == other.memory;
   }
 
@@ -37,9 +37,9 @@ struct CountsMemory {
 template <class T>
 std::shared_ptr<T> try_share(std::unique_ptr<T> object) {
   if (!object) return nullptr;
-  void* memory = std::malloc(CountsMemory<T>::bytes);
+  void* memory = std::malloc(PreallocatedAllocator<T>::bytes);
   if (memory == nullptr) return nullptr;
-  return std::shared_ptr<T>(object.release(), std::default_delete<T>(), CountsMemory<T>(memory));
+  return std::shared_ptr<T>(object.release(), std::default_delete<T>(), PreallocatedAllocator<T>(memory));
 }
 
 }  // namespace LINFORMER_NAMESPACE

@@ -30,7 +30,7 @@ Status check_address_space(const LibraryNames& names, uint64_t needed) {
                        needed >> 20, names.library);
 }
 
-Status or_use_native(const Status& error) {
+Status add_native_backend_advice(const Status& error) {
   return Status::error(error.code(), "%s, or use the native backend", error.message());
 }
 

@@ -40,8 +40,8 @@ Status check_address_space(const LibraryNames& names, uint64_t needed);
 // reserves for the thread.
 inline constexpr uint64_t thread_address_space = uint64_t{128} << 20;
 
-// Returns an error of the functions above with the advice to use the native backend.
-Status or_use_native(const Status& error);
+// Adds the advice to use the native backend to an error of the functions above.
+Status add_native_backend_advice(const Status& error);
 
 // A table of functions that the first call of get() fills, in whichever thread it is made. If filling the table fails,
 // the next call tries again. Thread-safe.

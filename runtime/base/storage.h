@@ -30,14 +30,14 @@ struct StoredParts {
 
 // Computes the parts of a tensor of `rows` rows (outputs) with `cols` elements (inputs) each. Returns false if a size
 // doesn't fit into 64 bits.
-[[nodiscard]] inline bool parts_of(ElementType type, TensorLayout layout, uint64_t rows, uint64_t cols,
-                                   StoredParts* storage) {
+[[nodiscard]] inline bool compute_part_offsets(ElementType type, TensorLayout layout, uint64_t rows, uint64_t cols,
+                                               StoredParts* parts) {
   const uint64_t width = static_cast<uint64_t>(element_bytes(type));
   constexpr uint64_t line = 64;
   uint64_t padded_rows = rows, padded_cols = cols, end = 0;
   if (layout == TensorLayout::panel16) {
     if (!checked_round_up(rows, static_cast<uint64_t>(panel_width), &padded_rows) ||
-        !checked_round_up(cols, static_cast<uint64_t>(panel_depth(type)), &padded_cols)) {
+        !checked_round_up(cols, static_cast<uint64_t>(panel_k_multiple(type)), &padded_cols)) {
       return false;
     }
   } else if (layout == TensorLayout::padded_rows) {
@@ -46,22 +46,22 @@ struct StoredParts {
   if (!checked_mul(padded_rows, padded_cols, &end) || !checked_mul(end, width, &end)) return false;
   if (type == ElementType::int8) {
     uint64_t all = 0, each = 0;
-    if (!checked_round_up(end, line, &storage->scales) || !checked_round_up(rows, 16, &all) ||
-        !checked_mul(all, sizeof(float), &each) || !checked_add(storage->scales, each, &end)) {
+    if (!checked_round_up(end, line, &parts->scales) || !checked_round_up(rows, 16, &all) ||
+        !checked_mul(all, sizeof(float), &each) || !checked_add(parts->scales, each, &end)) {
       return false;
     }
     if (layout == TensorLayout::panel16) {
-      storage->sums = end;
+      parts->sums = end;
       const uint64_t slices = cols / int8_slice + (cols % int8_slice != 0 ? 1 : 0);
       if (!checked_mul(each, slices, &each) || !checked_add(end, each, &end)) return false;
     }
   }
-  storage->bytes = end;
+  parts->bytes = end;
   return true;
 }
 
 // Returns the index of the element in row `row` and column `col`, counted in elements from the tensor's beginning.
-// parts_of() must have accepted the tensor's size: this function doesn't check for overflow.
+// compute_part_offsets() must have accepted the tensor's size: this function doesn't check for overflow.
 inline uint64_t element_index(ElementType type, TensorLayout layout, uint64_t cols, uint64_t row, uint64_t col) {
   if (layout == TensorLayout::row_major) return row * cols + col;
   if (layout == TensorLayout::padded_rows) {
@@ -69,7 +69,7 @@ inline uint64_t element_index(ElementType type, TensorLayout layout, uint64_t co
     return row * ((cols + multiple - 1) / multiple * multiple) + col;
   }
   constexpr uint64_t width = static_cast<uint64_t>(panel_width);
-  const uint64_t depth = static_cast<uint64_t>(panel_depth(type)), together = depth / 16;
+  const uint64_t depth = static_cast<uint64_t>(panel_k_multiple(type)), together = depth / 16;
   const uint64_t padded = (cols + depth - 1) / depth * depth;
   return row / width * padded * width + col / together * together * width + row % width * together + col % together;
 }

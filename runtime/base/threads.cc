@@ -27,19 +27,19 @@ static_assert(ThreadTeam::max_threads < inside_mask);
 
 }  // namespace
 
-Status ThreadTeam::start(int threads, const ParallelFor& callers) {
+Status ThreadTeam::start(int threads, const ParallelFor& caller_loop) {
   if (threads < 1 || threads > max_threads) {
     return Status::error(Code::invalid_argument, "threads is %d: give 1 to %d", threads, max_threads);
   }
   size_ = threads;
-  callers_ = callers;
-  if (threads == 1 || callers_.run != nullptr) return {};
+  caller_loop_ = caller_loop;
+  if (threads == 1 || caller_loop_.run != nullptr) return {};
   workers_.reset(new (std::nothrow) Worker[threads - 1]);
   if (!workers_) return Status::error(Code::out_of_memory, "no memory for %d threads", threads);
   process_ = platform::process_id();
   for (int i = 0; i < threads - 1; ++i) {
     workers_[i] = {this, i + 1, {}};
-    if (!platform::start_thread(&ThreadTeam::work, &workers_[i], &workers_[i].thread)) {
+    if (!platform::start_thread(&ThreadTeam::worker_main, &workers_[i], &workers_[i].thread)) {
       stop();
       return Status::error(Code::out_of_memory, "the system refused thread %d of %d: ask for fewer threads", i + 2,
                            threads);
@@ -64,7 +64,7 @@ void ThreadTeam::stop() {
 }
 
 // Waits until call_ isn't `old`: polls, then sleeps. May also return while call_ is still `old`.
-void ThreadTeam::wait_while_call(uint32_t old) {
+void ThreadTeam::wait_for_call_change(uint32_t old) {
   for (int spin = 0; spin < spins_before_sleep; ++spin) {
     if (call_.load(std::memory_order_acquire) != old) return;
     pause_briefly();
@@ -82,7 +82,7 @@ void ThreadTeam::wake_sleepers() {
   if (sleepers_.load(std::memory_order_seq_cst) != 0) platform::wake_all(call_);
 }
 
-void ThreadTeam::work(void* argument) {
+void ThreadTeam::worker_main(void* argument) {
   Worker* worker = static_cast<Worker*>(argument);
   ThreadTeam& team = *worker->team;
   uint32_t seen = 0;  // The number of the last call that this thread joined or came too late for.
@@ -91,7 +91,7 @@ void ThreadTeam::work(void* argument) {
     if (team.stopping_.load(std::memory_order_relaxed)) return;
     const uint32_t number = call / one_call;
     if (number == seen) {
-      team.wait_while_call(call);
+      team.wait_for_call_change(call);
       continue;
     }
     if ((call & open_bit) == 0) {
@@ -112,13 +112,13 @@ void ThreadTeam::run(Function function, void* context) {
     function(context, 0);
     return;
   }
-  if (callers_.run != nullptr) {
+  if (caller_loop_.run != nullptr) {
     struct Call {
       Function function;
       void* context;
     } call{function, context};
-    callers_.run(
-        callers_.context,
+    caller_loop_.run(
+        caller_loop_.context,
         [](void* argument, int index) {
           const Call& made = *static_cast<const Call*>(argument);
           made.function(made.context, index);
@@ -135,7 +135,7 @@ void ThreadTeam::run(Function function, void* context) {
   function(context, 0);
   uint32_t call = call_.fetch_and(~open_bit, std::memory_order_acq_rel) & ~open_bit;
   while ((call & inside_mask) != 0) {
-    wait_while_call(call);
+    wait_for_call_change(call);
     call = call_.load(std::memory_order_acquire);
   }
 }

@@ -32,11 +32,12 @@ class ThreadTeam {
   ThreadTeam(const ThreadTeam&) = delete;
   ThreadTeam& operator=(const ThreadTeam&) = delete;
 
-  // Starts threads - 1 worker threads. If `callers` has a function, starts none, and run() calls the function.
-  Status start(int threads, const ParallelFor& callers = {});
+  // Starts threads - 1 worker threads. If `caller_loop` has a function, starts no threads, and run() hands its work to
+  // this function.
+  Status start(int threads, const ParallelFor& caller_loop = {});
   int size() const { return one_ ? 1 : size_; }
   // Decides whether later calls of run() use the calling thread alone.
-  void use(bool one_thread) { one_ = one_thread; }
+  void set_one_thread(bool one_thread) { one_ = one_thread; }
 
   // Runs function(context, 0) on the calling thread, and function(context, t) on each worker thread t that joins before
   // function(context, 0) has returned. Returns when all threads that joined have finished. A worker that the system
@@ -58,12 +59,12 @@ class ThreadTeam {
     int index;
     platform::Thread thread;
   };
-  static void work(void* worker);
+  static void worker_main(void* worker);
   void stop();
-  void wait_while_call(uint32_t old);
+  void wait_for_call_change(uint32_t old);
   void wake_sleepers();
 
-  ParallelFor callers_;
+  ParallelFor caller_loop_;
   int size_ = 1;
   bool one_ = false;
   int started_ = 0;
@@ -89,16 +90,16 @@ class TaskCounter {
     return next_ != nullptr;
   }
   // Begins a new set of tasks, while no thread calls next(). `threads` is at most the number that was reserved.
-  void begin(int64_t count, int threads) {
+  void reset(int64_t count, int threads) {
     count_ = count;
     threads_ = threads;
-    for (int t = 0; t < threads; ++t) next_[t].task.store(first_of(t, count, threads), std::memory_order_relaxed);
+    for (int t = 0; t < threads; ++t) next_[t].task.store(first_task(t, count, threads), std::memory_order_relaxed);
   }
   // Takes a task for the thread `thread`. Returns false if no task is left.
   bool next(int thread, int64_t* task) {
     for (int i = 0; i < threads_; ++i) {
       const int owner = (thread + i) % threads_;
-      const int64_t end = first_of(owner + 1, count_, threads_);
+      const int64_t end = first_task(owner + 1, count_, threads_);
       std::atomic<int64_t>& next = next_[owner].task;
       if (next.load(std::memory_order_relaxed) >= end) continue;
       *task = next.fetch_add(1, std::memory_order_relaxed);
@@ -108,10 +109,11 @@ class TaskCounter {
   }
   // Returns the first task of a thread's own share. It is rounded up, so that thread 0 has a task even if there are
   // fewer tasks than threads: thread 0 is the calling thread, which always takes part.
-  static int64_t first_of(int thread, int64_t count, int threads) { return (count * thread + threads - 1) / threads; }
+  static int64_t first_task(int thread, int64_t count, int threads) { return (count * thread + threads - 1) / threads; }
 
  private:
-  // Each has a cache line of its own, so that threads that take tasks of different shares don't slow each other down.
+  // The next task of a thread's share. It has a cache line of its own, so that threads that take tasks of different
+  // shares don't slow each other down.
   struct alignas(64) Next {
     std::atomic<int64_t> task{0};
   };

@@ -10,8 +10,8 @@ namespace LINFORMER_NAMESPACE {
 // panel16: a matrix B[K, N] (K inputs, N outputs; the transpose of PyTorch's Linear weight) as ceil(N / 16) panels of
 // 16 successive outputs, padded with zeros. In a panel, 1 (f32, f16), 2 (bf16) or 4 (int8) successive inputs lie side
 // by side for each output. The kernels of every instruction set read it in place. oneDNN calls the f32 form BA16a16b.
-// padded_rows: row-major, with each row padded with zeros to a multiple of 32 elements. It is used for E in files with
-// dtypes of less than 32 bits.
+// padded_rows: row-major, with each row padded with zeros to a multiple of 32 elements. It is used for the matrices E
+// of linear projections, in files whose weights have fewer than 32 bits.
 enum class TensorLayout : uint8_t { row_major = 0, panel16 = 1, padded_rows = 2 };
 
 enum class Activation : uint8_t {

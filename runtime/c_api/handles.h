@@ -88,7 +88,7 @@ inline Status missing(const char* what) {
 
 // Returns the size that a caller's struct says it has.
 template <class T>
-size_t size_of(const T* given) {
+size_t declared_size(const T* given) {
   size_t size = 0;
   std::memcpy(&size, given, sizeof size);
   return size;
@@ -96,7 +96,7 @@ size_t size_of(const T* given) {
 
 // A larger size means that the caller hasn't initialised the struct.
 inline constexpr size_t most_struct_bytes = 4096;
-// The size of a struct in the first version of the header. It stays the same when the struct grows.
+// The size of a struct in the first version of the header. A struct that has grown needs a specialisation.
 template <class T>
 inline constexpr size_t first_size = sizeof(T);
 
@@ -112,8 +112,8 @@ void init_struct(T* to, size_t size, const T& defaults) {
 inline Status check_size(size_t size, size_t least, size_t alignment, const char* name) {
   if (size >= least && size <= most_struct_bytes && size % alignment == 0) return {};
   return Status::error(Code::invalid_argument,
-                       "the size of %s is %zu, but must be %zu or a little more: set it as the header says", name, size,
-                       least);
+                       "%s.size is %zu, which is wrong for a struct of %zu bytes or more: set it as the header says",
+                       name, size, least);
 }
 
 // Copies the fields of a caller's struct to *to, which must hold the defaults. The caller's struct may be older and
@@ -121,7 +121,7 @@ inline Status check_size(size_t size, size_t least, size_t alignment, const char
 template <class T>
 Status read_struct(const T* given, const char* name, T* to) {
   if (given == nullptr) return {};
-  const size_t size = size_of(given);
+  const size_t size = declared_size(given);
   LINFORMER_TRY(check_size(size, first_size<T>, alignof(T), name));
   const unsigned char* bytes = reinterpret_cast<const unsigned char*>(given);
   for (size_t i = sizeof(T); i < size; ++i) {
@@ -136,7 +136,7 @@ Status read_struct(const T* given, const char* name, T* to) {
 template <class T>
 Status write_struct(T from, const char* name, T* given) {
   if (given == nullptr) return missing(name);
-  const size_t size = size_of(given);
+  const size_t size = declared_size(given);
   LINFORMER_TRY(check_size(size, first_size<T>, alignof(T), name));
   init_struct(given, size, from);
   return {};
@@ -146,7 +146,7 @@ Status write_struct(T from, const char* name, T* given) {
 template <class T>
 T* element(T* first, size_t i) {
   using Bytes = std::conditional_t<std::is_const_v<T>, const char, char>;
-  return reinterpret_cast<T*>(reinterpret_cast<Bytes*>(first) + i * size_of(first));
+  return reinterpret_cast<T*>(reinterpret_cast<Bytes*>(first) + i * declared_size(first));
 }
 
 // Copies `text` as snprintf does, and returns the bytes that it needs with its terminator.
@@ -154,10 +154,9 @@ size_t copy_text(std::string_view text, char* to, size_t capacity);
 
 inline bool within(int32_t value, int32_t least, int32_t most) { return value >= least && value <= most; }
 
-// Returns whether the header lists each constant of the options that lnf_session_options and lnf_text_options have in
-// common.
+// Returns whether the options that lnf_session_options and lnf_text_options have in common are constants of the header.
 template <class Struct>
-bool known_options(const Struct& read) {
+bool has_valid_constants(const Struct& read) {
   return within(read.padding, LNF_PADDING_STRIP, LNF_PADDING_KEEP) &&
          within(read.compute, LNF_COMPUTE_AUTO, LNF_COMPUTE_BF16) &&
          within(read.attention_compute, LNF_ATTENTION_AUTO, LNF_ATTENTION_BF16) &&
@@ -181,11 +180,11 @@ void copy_options(const Struct& read, Options* to) {
 
 Status read_control(const lnf_control* control, RunControl* to);
 // Converts an output, without checking the size of its memory. Its positions are appended to `positions`, which must
-// have room for them.
+// have room for them if other outputs already have positions in it.
 Status read_output(const lnf_output* given, Array<MaskPosition>* positions, Output* to);
 // Converts the caller's lists to the session's lists.
-Status read_call(lnf_session* session, const lnf_input* inputs, size_t input_count, const lnf_output* outputs,
-                 size_t output_count);
+Status read_inputs_and_outputs(lnf_session* session, const lnf_input* inputs, size_t input_count,
+                               const lnf_output* outputs, size_t output_count);
 
 // Returns the constant LNF_POOL_... of a pooling, and LNF_POOL_DEFAULT for Pooling::none.
 inline int32_t pooling_constant(Pooling pooling) {

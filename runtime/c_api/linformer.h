@@ -10,19 +10,19 @@
  * Handles are opaque. The caller frees each one with its lnf_..._free(), which does nothing for NULL. Everything that
  * is made of a model keeps it alive, so the model's handle may be freed first.
  *
- * Structs begin with their size, so that a caller that was compiled with older headers works with a newer library of
- * the same minor version. Call lnf_..._init(), which sets `size` and the defaults, and then change fields. A language
- * without macros calls lnf_..._init_sized() with the size of its struct. New fields are added at the end. All structs
- * of an array have the size of its first struct.
+ * Structs that may grow begin with their size, so that a caller that was compiled with older headers works with a newer
+ * library of the same minor version. Call lnf_..._init(), which sets `size` and the defaults, and then change fields. A
+ * language without macros calls lnf_..._init_sized() with the size of its struct. New fields are added at the end. All
+ * structs of an array have the size of its first struct.
  *
  * Texts are UTF-8. A text with a length needs no 0 at its end. Invalid bytes are replaced.
  *
  * Threads: any thread may use models, tokenizers and functions without a handle at any time. Every other handle takes
  * one call at a time, from any thread. After fork(), the child may make new handles, and may use and free the handles
  * that it inherited, except those that another thread was using at that moment and those that have a device. Inherited
- * sessions run on the calling thread alone, with the same bits.
+ * sessions run on the calling thread alone, and their results are bit-identical.
  *
- * Environment: LINFORMER_ISA (scalar, avx2, avx512 or neon) names the instruction set of sessions. */
+ * Environment: LINFORMER_ISA (scalar, avx2, avx512 or neon) names the instruction set of sessions with LNF_ISA_AUTO. */
 #ifndef LINFORMER_C_API_H
 #define LINFORMER_C_API_H
 
@@ -119,9 +119,9 @@ LNF_API void lnf_load_options_init_sized(lnf_load_options* to, size_t size);
 #define lnf_load_options_init(to) lnf_load_options_init_sized((to), sizeof *(to))
 
 /* Loads a model from a file. `options` may be NULL for the defaults. After an error *model is NULL. Work and memory are
- * bounded by the bytes of the file. All four functions return LNF_IO, LNF_CORRUPT and LNF_UNSUPPORTED (another version
- * of the format). The file is mapped by default: replace it by renaming another file over it, never by writing into
- * it. */
+ * bounded by the bytes of the file. All four load functions return LNF_IO, LNF_CORRUPT and LNF_UNSUPPORTED (another
+ * version of the format). The file is mapped by default: replace it by renaming another file over it, never by writing
+ * into it. */
 LNF_API lnf_code lnf_model_load(const char* path, const lnf_load_options* options, lnf_model** model,
                                 lnf_status* status);
 /* Loads a model from the bytes of a whole file, at any address. If `release` isn't NULL, release(context) is called
@@ -145,8 +145,8 @@ LNF_API void lnf_model_free(lnf_model* model);
 /* Compares every tensor with its checksum. Any thread may call it while others run sessions. Returns LNF_CORRUPT, with
  * the name of the tensor. */
 LNF_API lnf_code lnf_model_verify(const lnf_model* model, lnf_status* status);
-/* Does the same for one tensor, from 0 on, for callers that show the progress. Returns LNF_INVALID_ARGUMENT if there is
- * no such tensor. */
+/* Compares the tensor with this index, from 0 on, with its checksum, for callers that show the progress. Returns
+ * LNF_CORRUPT, and LNF_INVALID_ARGUMENT if there is no such tensor. */
 LNF_API lnf_code lnf_model_verify_tensor(const lnf_model* model, int32_t tensor, lnf_status* status);
 
 /* LNF_TOKENIZER_BPE is byte-pair encoding of characters, LNF_TOKENIZER_BYTE_BPE is byte-pair encoding of bytes. */
@@ -190,8 +190,8 @@ LNF_API lnf_code lnf_model_get_head(const lnf_model* model, int32_t head, lnf_he
  * 1 byte. */
 LNF_API size_t lnf_model_head_name(const lnf_model* model, int32_t head, char* text, size_t capacity);
 LNF_API size_t lnf_model_label(const lnf_model* model, int32_t head, int64_t label, char* text, size_t capacity);
-/* The program that wrote the file, with its version, and the dialect of the checkpoint ("fairseq", ...). They are
- * written as names are. */
+/* The program that wrote the file, with its version, and the dialect of the checkpoint ("fairseq", ...). Both are
+ * written in the same way as the name of a head. */
 LNF_API size_t lnf_model_producer(const lnf_model* model, char* text, size_t capacity);
 LNF_API size_t lnf_model_dialect(const lnf_model* model, char* text, size_t capacity);
 /* Returns the index of the head with this name, or -1 if there is none. */
@@ -218,10 +218,11 @@ LNF_API void lnf_control_init_sized(lnf_control* to, size_t size);
 
 /* --- Sessions ---------------------------------------------------------------------------------------------------- */
 
-/* The type in which the native backend computes products with weights in bf16 and int8. AUTO: int8 in int8; bf16 in
- * bf16 if this kind of processor is faster in bf16 than in f32, and otherwise in f32. NO_BF16: int8 in int8, bf16 in
- * f32. F32: both in f32. BF16: int8 in int8; bf16 in bf16 even if f32 is faster. The attention of such models is
- * computed in bf16 if bf16 is used, and otherwise in f32, unless LNF_ATTENTION_F32 or LNF_ATTENTION_BF16 is set. */
+/* The type in which the native backend computes products with weights in bf16 and int8. AUTO: int8 weights in int8;
+ * bf16 weights in bf16 if this kind of processor is faster in bf16 than in f32, and otherwise in f32. NO_BF16: int8
+ * weights in int8, bf16 weights in f32. F32: both in f32. BF16: as AUTO, but bf16 weights in bf16 even if f32 is
+ * faster. The attention of such layers is computed in bf16 with BF16, and with AUTO if this kind of processor is faster
+ * in bf16, and otherwise in f32. LNF_ATTENTION_F32 and LNF_ATTENTION_BF16 override this for all layers. */
 enum { LNF_COMPUTE_AUTO = 0, LNF_COMPUTE_NO_BF16, LNF_COMPUTE_F32, LNF_COMPUTE_BF16 };
 enum { LNF_ATTENTION_AUTO = 0, LNF_ATTENTION_F32, LNF_ATTENTION_BF16 };
 enum { LNF_BACKEND_NATIVE = 0, LNF_BACKEND_ONEDNN, LNF_BACKEND_OPENBLAS };
@@ -244,13 +245,13 @@ typedef struct lnf_session_options {
   void* parallel_context;
   /* A GPU, in builds with CUDA. */
   int32_t device;            /* -1: the CPU. 0 or more: the CUDA device with this number. */
-  int32_t tf32;              /* 1: products in f32 may round their operands to 10 bits. */
+  int32_t tf32;              /* 1: products in f32 may round their operands to TF32 (10 mantissa bits). */
   void* stream;              /* The caller's cudaStream_t, which must outlive the session. NULL: a stream of its own. */
   int32_t outputs_on_device; /* 1: the data of outputs is in the device's memory. */
   /* The limits of a call, which decide the size of the arena, and the arena itself. */
-  int64_t max_tokens;         /* Of a sequence. 0: the model's N. */
+  int64_t max_tokens;         /* Of a sequence, including prefix_rows. 0: the model's maximum. */
   int64_t max_batch;          /* Sequences in a call. 0: 1. */
-  int64_t max_rows;           /* Tokens in a call. 0: max_tokens * max_batch. */
+  int64_t max_rows;           /* Rows in a call: tokens, and prefix_rows of each sequence. 0: max_tokens * max_batch. */
   int64_t max_encoder_states; /* Of a sequence, for cross attention. 0: max_tokens. */
   /* If not NULL: lnf_plan_bytes() bytes, aligned to 64. The session uses them as long as it lives. */
   void* arena;
@@ -312,7 +313,7 @@ enum {
   LNF_POOL_WEIGHTED_MEAN
 };
 typedef struct lnf_position {
-  int64_t text, position;
+  int64_t sequence, position;
 } lnf_position;
 /* What to compute, and where to write it: rows x columns floats, row-major.
  *   LNF_HIDDEN         [rows of all sequences, width]; layer -1 is the encoder's output, 0 the embedding
@@ -343,9 +344,9 @@ LNF_API lnf_code lnf_shapes(const lnf_session* session, const lnf_input* inputs,
  * written then. After LNF_CANCELLED and LNF_INTERNAL, `data` is unspecified, and the session can be used again. */
 LNF_API lnf_code lnf_run(lnf_session* session, const lnf_input* inputs, size_t input_count, lnf_output* outputs,
                          size_t output_count, const lnf_control* control, lnf_status* status);
-/* Writes the token (or vector) that each row of LNF_HIDDEN belongs to, or -1 for a row that belongs to none. *rows gets
- * the number of rows of the sequence. Returns LNF_TOO_LONG if `capacity` is less, and LNF_INVALID_ARGUMENT for ids if
- * the model reads vectors and for masks of another length. */
+/* Writes the index of the token (or vector) that each row of LNF_HIDDEN belongs to, or -1 for a row that belongs to
+ * none. *rows gets the number of rows of the sequence. Returns LNF_TOO_LONG if `capacity` is less, and
+ * LNF_INVALID_ARGUMENT for ids if the model reads vectors and for masks of another length. */
 LNF_API lnf_code lnf_row_tokens(const lnf_session* session, const lnf_input* input, int64_t* tokens, size_t capacity,
                                 size_t* rows, lnf_status* status);
 
@@ -359,24 +360,24 @@ LNF_API lnf_code lnf_token_row(const lnf_session* session, const lnf_input* inpu
 enum { LNF_LONG_TRUNCATE = 0, LNF_LONG_WINDOW, LNF_LONG_ERROR };
 typedef struct lnf_text_options {
   size_t size;
-  int64_t max_tokens; /* Of a text. 0: the model's N. */
+  int64_t max_tokens; /* Of a text or window, including its template and prefix_rows. 0: the model's maximum. */
   int64_t overlap;    /* The tokens that two windows share. -1: a quarter of a window. */
-  int64_t max_batch;  /* Texts in one call of a session. 0: 16. */
-  int64_t max_rows;   /* Tokens in one call. 0: 4,096, or max_tokens if that is more. */
+  int64_t max_batch;  /* Sequences in one call of a session. 0: 16. */
+  int64_t max_rows;   /* Rows in one call. 0: 4,096. It is raised if the longest text has more rows. */
   int64_t pad_to;     /* Texts are lengthened with pads to this many tokens. 0: they aren't. */
-  int32_t on_long;    /* WINDOW: a text is read in windows that overlap, and its values are the means of theirs. */
+  int32_t on_long;    /* WINDOW: a text is read in windows that overlap, and the windows' values are averaged. */
   int32_t threads;    /* Each thread takes whole texts. On other backends than NATIVE, all threads share each text. */
   int32_t truncation, keep, add_special_tokens, match_special_tokens; /* As in lnf_encode_options. */
   int32_t padding, compute, attention_compute;                        /* As in lnf_session_options. */
   int32_t backend, isa, block_rows, device, tf32;                     /* As in lnf_session_options. */
-  lnf_parallel parallel; /* As in lnf_session_options. Used as long as the handle that was created with it. */
+  lnf_parallel parallel; /* As in lnf_session_options. Used as long as the created handle lives. */
   void* parallel_context;
 } lnf_text_options;
 LNF_API void lnf_text_options_init_sized(lnf_text_options* to, size_t size);
 #define lnf_text_options_init(to) lnf_text_options_init_sized((to), sizeof *(to))
 
 /* Which limit a text exceeds. TOKENS: it has more tokens than are read. ROOM: one text of a pair leaves the other no
- * room in a window. OVERLAP: it leaves the other no more room than windows share. */
+ * room in a window. OVERLAP: it leaves the other at most as many tokens in a window as two windows share. */
 enum { LNF_LIMIT_NONE = 0, LNF_LIMIT_TOKENS, LNF_LIMIT_ROOM, LNF_LIMIT_OVERLAP };
 /* What is reported about one text. It is valid during the visit. */
 typedef struct lnf_text_report {
@@ -390,8 +391,8 @@ typedef struct lnf_text_report {
    * the rows of the outputs. NULL if there are none. */
   const float* values;
   size_t count; /* Of values. */
-  /* What LNF_TOO_LONG means, in parts: the limit that the text exceeds (LNF_LIMIT_NONE with other codes); which text of
-   * a pair is too long, 0 or 1; the tokens that it has; the tokens that it leaves the other text in a window; the most
+  /* The details of LNF_TOO_LONG: the limit that the text exceeds (LNF_LIMIT_NONE with other codes); which text of a
+   * pair is too long, 0 or 1; the tokens that it has; the tokens that it leaves the other text in a window; the most
    * tokens that are read of a text or in a window; and 1 if the other text would fit if this text were read by windows
    * instead. */
   int32_t limit, limit_text;

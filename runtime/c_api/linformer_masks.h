@@ -45,7 +45,7 @@ typedef int (*lnf_fill_visit)(void* context, const lnf_mask_filling* filling);
 LNF_API lnf_code lnf_mask_filler_create(const lnf_model* model, int64_t top_k, const lnf_text_options* options,
                                         lnf_mask_filler** filler, lnf_status* status);
 LNF_API void lnf_mask_filler_free(lnf_mask_filler* filler);
-/* Writes the mask token as it is written in a text, such as "[MASK]", in the way of lnf_build_info(). */
+/* Writes the mask token as it is written in a text, such as "[MASK]", in the same way as lnf_build_info(). */
 LNF_API size_t lnf_mask_filler_mask(const lnf_mask_filler* filler, char* text, size_t capacity);
 /* Fills the masks of texts. The arguments are those of lnf_classify_each(). A text that can't be read, or that has no
  * mask, has an error in its report and doesn't end the call. Results depend neither on the other texts nor on the
@@ -56,7 +56,7 @@ LNF_API lnf_code lnf_fill_masks(lnf_mask_filler* filler, const char* const* text
 
 /* Creates an object that computes the logits of a masked-LM head at chosen positions. It holds the logits of
  * `positions_at_once` positions at a time; 0: 256 MiB of them. It can be used with this session and with other sessions
- * of the same model, and keeps none of them. Returns LNF_INVALID_ARGUMENT if the model has no such head. */
+ * of the same model, and doesn't keep any session. Returns LNF_INVALID_ARGUMENT if the model has no such head. */
 LNF_API lnf_code lnf_masked_lm_create(const lnf_session* session, int64_t positions_at_once, lnf_masked_lm** masked_lm,
                                       lnf_status* status);
 LNF_API void lnf_masked_lm_free(lnf_masked_lm* masked_lm);

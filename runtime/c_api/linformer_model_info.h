@@ -22,7 +22,7 @@ typedef struct lnf_encoder_info {
   int32_t layers, projections;
   int32_t final_norm, output_linear; /* They come after the last layer. */
   int32_t zero_masked_rows;          /* 1: masked rows of the output are set to zero. */
-  const char* norm;                  /* Whether norms come after ("post") or before ("pre") each half of a layer. */
+  const char* norm;                  /* "post": norms come after attention and feed-forward network; "pre": before. */
   const char* residual;              /* "standard", "reversible" or "none" */
 } lnf_encoder_info;
 LNF_API lnf_code lnf_model_get_encoder(const lnf_model* model, int32_t part, lnf_encoder_info* info,
@@ -63,7 +63,7 @@ typedef struct lnf_layer_info {
   const char* key_source;  /* Where keys and values come from: "own", "encoder_states" or "encoder_states_or_own". */
   const char* row_mask;    /* What attention does with masked rows: "none", "zeroed" or "excluded". */
   const char *output_activation, *activation; /* The activations of attention and of the feed-forward network. */
-  const char* norm_kind;                      /* The kind of the norms around both: "layer" or "rms". */
+  const char* norm_kind;                      /* The kind of the layer's norms: "layer" or "rms". */
 } lnf_layer_info;
 LNF_API lnf_code lnf_model_get_layer(const lnf_model* model, int32_t part, int32_t layer, lnf_layer_info* info,
                                      lnf_status* status);
@@ -73,7 +73,8 @@ typedef struct lnf_projection_info {
   int64_t kernel, stride; /* For convolution and pooling: the positions in a window, and the distance of two windows. */
   int32_t weight, bias;   /* Indices for lnf_model_get_tensor(). -1: there is no such tensor. */
   const char* kind;       /* "linear", "convolution", "mean_pool", "max_pool" or "none" (full attention). */
-  /* Whether it comes before or after the linear layer of keys and values: "before_linear" or "after_linear". */
+  /* Whether the projection comes before or after the linear layer of keys and values: "before_linear" or
+   * "after_linear". */
   const char* order;
   /* The factor of each of the k compressed rows in a sequence of n tokens: "none", "inverse_root" (1 / sqrt(n)) or
    * "restored_norm" (the norm of the row of the weight divided by the norm of that row's first n elements). */
@@ -82,11 +83,11 @@ typedef struct lnf_projection_info {
    * of the e exact tokens, followed by k - e rows that divide the positions 0 to span - 1 among them, in order. In a
    * sequence of n tokens, the first
    *   min(k, e + ceil((k - e) n / span))
-   * rows take part, or none if each token's window shows the whole sequence. */
+   * rows take part, or none if each token's window covers the whole sequence. */
   int64_t span;
   /* Token ids. In a sequence that contains exact_tokens[i], the key and the value in compressed row i are copies of the
-   * key and value of the first such token that isn't masked, and row i of E is not used. The array is valid as long as
-   * the model. */
+   * key and value of the first such token that isn't masked, and row i of the weight is not used. The array is valid as
+   * long as the model. */
   const uint32_t* exact_tokens;
   int64_t exact_token_count;
 } lnf_projection_info;
@@ -120,7 +121,7 @@ enum { LNF_FIRST_TEXT = -1, LNF_SECOND_TEXT = -2 }; /* They stand for the texts 
 typedef struct lnf_tokenizer_info {
   size_t size;
   int64_t tokens, merges, added_tokens;
-  /* Ids around one text and around two, with LNF_FIRST_TEXT and LNF_SECOND_TEXT. */
+  /* The ids around one text and around two, with LNF_FIRST_TEXT and LNF_SECOND_TEXT in the places of the texts. */
   const int32_t *single_template, *pair_template;
   const uint8_t* pair_types; /* The token types of pair_template's items. If there are none, all are 0. */
   size_t single_template_count, pair_template_count, pair_type_count;

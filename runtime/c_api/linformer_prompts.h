@@ -14,7 +14,7 @@ extern "C" {
 typedef struct lnf_prompt_info {
   size_t size;
   const char* name;
-  const char* text; /* Includes its space at the end, if it has one. */
+  const char* text; /* If the prompt ends with a space, the space is included. */
 } lnf_prompt_info;
 /* Returns LNF_INVALID_ARGUMENT for an index out of range. */
 LNF_API lnf_code lnf_model_get_prompt(const lnf_model* model, int32_t prompt, lnf_prompt_info* info,

@@ -18,11 +18,12 @@ typedef struct lnf_scored {
 /* --- Reranking --------------------------------------------------------------------------------------------------- */
 
 typedef struct lnf_reranker lnf_reranker;
-/* Creates a reranker. `head` is the index of a classification head that has one output and reads two texts, or that
- * compares two texts. -1: the model's first such head. `logits` 1: the scores are the head's outputs. `logits` 0: the
- * scores are the model's own activation of the outputs, or their sigmoid if it has none. Returns the errors of
- * lnf_session_create() and lnf_tokenizer_create(), LNF_UNSUPPORTED if the model has no such head, and
- * LNF_INVALID_ARGUMENT if `head` is another kind of head. */
+/* Creates a reranker. `head` is the index of a classification head that has one output and reads two texts as a pair,
+ * or that compares two texts and has one output or two. -1: the model's first head of the first kind, or else of the
+ * second. `logits` 1: the scores are the head's outputs. `logits` 0: the scores are the model's own activation of the
+ * outputs if the head is of the kind LNF_SCORE, and otherwise their sigmoid. Returns the errors of lnf_session_create()
+ * and lnf_tokenizer_create(), LNF_UNSUPPORTED if the model has no such head, and LNF_INVALID_ARGUMENT if `head` is
+ * another kind of head. */
 LNF_API lnf_code lnf_reranker_create(const lnf_model* model, int32_t head, int32_t logits,
                                      const lnf_text_options* options, lnf_reranker** reranker, lnf_status* status);
 LNF_API void lnf_reranker_free(lnf_reranker* reranker);
@@ -52,7 +53,7 @@ typedef struct lnf_label_score {
 /* The scores of one text. It is valid during the visit. */
 typedef struct lnf_zero_shot_scores {
   size_t size;
-  const lnf_text_report* report; /* The report for the label whose sentence made the text the longest. */
+  const lnf_text_report* report; /* The report of the longest sequence: the text and one label's sentence. */
   /* One for each label: the best first, and labels of equal scores in their order. There are none after an error. */
   const lnf_label_score* scores;
   size_t score_count;
@@ -84,7 +85,7 @@ typedef struct lnf_search lnf_search;
 enum { LNF_COSINE = 0, LNF_DOT };
 /* Creates a search for the rows of rows[row_count][width] that are nearest to a query. It looks at all rows. The rows
  * stay the caller's and must not change while they are searched. They may be a mapped file of any size. `top_k` is the
- * number of rows that are found for a query. `threads` is the caller's thread and threads - 1 more; 0: 1. Returns
+ * number of rows that are found for a query. `threads` is the number of threads, including the caller's; 0: 1. Returns
  * LNF_INVALID_ARGUMENT for a number out of range. */
 LNF_API lnf_code lnf_search_create(const float* rows, size_t row_count, int64_t width, int32_t similarity,
                                    int64_t top_k, int32_t threads, lnf_search** search, lnf_status* status);
@@ -100,8 +101,9 @@ LNF_API lnf_code lnf_search_run(lnf_search* search, const float* queries, size_t
 
 /* --- Shorter and sparse vectors ---------------------------------------------------------------------------------- */
 
-/* As lnf_embedder_create(), but keeps only the first `dimensions` elements of each vector, before it is divided by its
- * length. 0: all are kept. Returns LNF_INVALID_ARGUMENT for more elements than the model's vectors have. */
+/* As lnf_embedder_create(), but keeps only the first `dimensions` elements of each vector. If vectors are divided by
+ * their length, this is done afterwards. 0: all elements are kept. Returns LNF_INVALID_ARGUMENT for more elements than
+ * the model's vectors have. */
 LNF_API lnf_code lnf_embedder_create_cut(const lnf_model* model, int32_t pooling, int32_t normalize, int64_t dimensions,
                                          const lnf_text_options* options, lnf_embedder** embedder, lnf_status* status);
 
@@ -114,9 +116,9 @@ typedef struct lnf_token_weight {
  * weight ordered by id. The report has no values. If it returns 0, the call ends with LNF_OK. */
 typedef int (*lnf_sparse_visit)(void* context, const lnf_text_report* report, const lnf_token_weight* tokens,
                                 size_t count);
-/* Creates a sparse embedder (SPLADE). The weight of a token of the vocabulary is log(1 + logit) of its largest logit,
- * by the masked-LM head, at any token of the text. If it isn't greater than 0, the token has no weight. The option
- * on_long must be TRUNCATE or ERROR. Returns the errors of lnf_session_create() and lnf_tokenizer_create(), and
+/* Creates a sparse embedder (SPLADE). The weight of a token of the vocabulary is log(1 + m), where m is the largest of
+ * its logits by the masked-LM head at all tokens of the text. A token whose m isn't greater than 0 has no weight. The
+ * option on_long must be TRUNCATE or ERROR. Returns the errors of lnf_session_create() and lnf_tokenizer_create(), and
  * LNF_INVALID_ARGUMENT for a model without such a head. */
 LNF_API lnf_code lnf_sparse_embedder_create(const lnf_model* model, const lnf_text_options* options,
                                             lnf_sparse_embedder** embedder, lnf_status* status);

@@ -36,17 +36,17 @@ LNF_API lnf_code lnf_text_session_options(const lnf_model* model, const lnf_text
  * truncation, keep, the special tokens and padding; the other options are for the code that runs the sequences.
  * `session` may be NULL. If it isn't, its longest sequence and its padding are used instead of those in the options;
  * the reader doesn't keep it. `apart` 1: the two texts of a pair are sequences of their own, as a head that compares
- * two texts reads them. `short_last_window` 1: the last window is as far behind the window before it as the others are,
- * and may be short; 0: it ends where the text ends. Returns the errors of lnf_tokenizer_create(), and
- * LNF_INVALID_ARGUMENT for limits that leave no room for a text. */
+ * two texts reads them. `short_last_window` 1: the last window begins at the same distance from the window before it as
+ * the other windows, and may be short; 0: it ends where the text ends. Returns the errors of lnf_tokenizer_create(),
+ * and LNF_INVALID_ARGUMENT for limits that leave no room for a text. */
 LNF_API lnf_code lnf_reader_create(const lnf_model* model, const lnf_text_options* options, const lnf_session* session,
                                    int32_t apart, int32_t short_last_window, lnf_reader** reader, lnf_status* status);
 LNF_API void lnf_reader_free(lnf_reader* reader);
 /* Creates a reader that reads in the same way and shares the tokenizer, for another thread. */
 LNF_API lnf_code lnf_reader_another(const lnf_reader* reader, lnf_reader** another, lnf_status* status);
 /* Reads one text, or two if `pair` isn't NULL. Both texts must live until their sequences were read. `report` may be
- * NULL. If it isn't, the caller sets its size, it is valid until the next call, and its code is the one that the
- * function returns. */
+ * NULL. If it isn't, the caller sets report->size, the report is valid until the next call, and its code is the one
+ * that the function returns. */
 LNF_API lnf_code lnf_reader_read(lnf_reader* reader, const char* text, size_t bytes, const char* pair,
                                  size_t pair_bytes, lnf_text_report* report, lnf_status* status);
 /* Returns the number of sequences of the text that was read last: its windows, or 2 if its two texts are apart, or 0
@@ -54,11 +54,11 @@ LNF_API lnf_code lnf_reader_read(lnf_reader* reader, const char* text, size_t by
 LNF_API int64_t lnf_reader_sequences(const lnf_reader* reader);
 /* Gets sequence i, from 0 on. The caller sets the size of `sequence`. Returns LNF_INVALID_ARGUMENT if there is none. */
 LNF_API lnf_code lnf_reader_sequence(lnf_reader* reader, int64_t i, lnf_sequence* sequence, lnf_status* status);
-/* Returns the most tokens of a sequence, or 0 for NULL. */
+/* Returns the most tokens of a sequence, without prefix_rows, or 0 for NULL. */
 LNF_API int64_t lnf_reader_max_tokens(const lnf_reader* reader);
 
 /* Creates a batch, which copies sequences until a call of the session is full. The batch doesn't keep the session.
- * `max_rows` is the most tokens of a call; 0: as many as the session planned for. Sequences of fewer than `pad_to` ids
+ * `max_rows` is the most rows of a call; 0: as many as the session planned for. Sequences of fewer than `pad_to` ids
  * are lengthened with `pad_id`; 0: none are. Returns LNF_INVALID_ARGUMENT for negative limits, and for pad_to without a
  * pad id. */
 LNF_API lnf_code lnf_batch_create(const lnf_session* session, int64_t max_rows, int64_t pad_to, int32_t pad_id,

@@ -80,8 +80,8 @@ typedef int (*lnf_answer_visit)(void* context, const lnf_answers* answers);
 /* Creates an answerer. `max_answer_tokens` is the most tokens of a span; 0: 15. `top_k` is the number of answers to a
  * question; 0: 1. `no_answer` 1: one of the answers may be that there is none, for models that learned this. `head` is
  * the index of the head that gives the answers (lnf_head_info.spans); -1: the first such head. Contexts are read by
- * windows, also if `options` is NULL. A window has max_tokens tokens; 0: 384, or the model's N if that is less. Two
- * windows share `overlap` tokens; -1: 128, or half a window if that is less. on_long may also be TRUNCATE or ERROR.
+ * windows, also if `options` is NULL. A window has max_tokens tokens; 0: 384, or the model's maximum if that is less.
+ * Two windows share `overlap` tokens; -1: 128, or half a window if that is less. on_long may also be TRUNCATE or ERROR.
  * truncation and keep are ignored. Returns the errors of lnf_session_create() and lnf_tokenizer_create(), and
  * LNF_INVALID_ARGUMENT for a model without such a head, for a head of another kind, and for negative numbers. */
 LNF_API lnf_code lnf_answerer_create(const lnf_model* model, int64_t max_answer_tokens, int64_t top_k,

@@ -11,10 +11,10 @@ extern "C" {
 
 /* --- Strings to scores and vectors ------------------------------------------------------------------------------- */
 
-/* Creates a classifier that asks some of the model's heads, all in one pass. If `heads` is NULL, it asks the first
- * head. A head that compares two texts can't be combined with heads that don't, and a head that scores each token can't
- * be used. Returns the errors of lnf_session_create() and lnf_tokenizer_create(), and LNF_UNSUPPORTED for a model that
- * reads vectors. */
+/* Creates a classifier that computes some of the model's heads, all in one pass. If `heads` is NULL, it computes the
+ * first head. A head that compares two texts can't be combined with heads that don't, and a head that scores each token
+ * can't be used. Returns the errors of lnf_session_create() and lnf_tokenizer_create(), and LNF_UNSUPPORTED for a model
+ * that reads vectors. */
 LNF_API lnf_code lnf_classifier_create(const lnf_model* model, const int32_t* heads, size_t head_count,
                                        const lnf_text_options* options, lnf_classifier** classifier,
                                        lnf_status* status);
@@ -29,12 +29,12 @@ LNF_API int64_t lnf_classifier_classes(const lnf_classifier* classifier, size_t 
  *   lnf_code code = lnf_classify(classifier, texts, NULL, NULL, NULL, 2, probabilities, 4, NULL, &status);
  *
  * `bytes` has the lengths of the texts; it may be NULL if each text ends with a 0. `pairs` has the second text of each
- * if the model reads pairs or the head compares two; otherwise it is NULL. `capacity` is the number of floats in
- * `probabilities`. Memory beside the probabilities is bounded whatever the number of texts. If a text has no answer, it
- * returns an error that names the first such text: LNF_INVALID_ARGUMENT, LNF_TOO_LONG if the options say so,
- * LNF_CORRUPT (the tokenizer has ids that the model lacks) or LNF_INTERNAL (its numbers aren't finite). It also returns
- * LNF_TOO_LONG if `capacity` is too small; nothing is written then. After any other error, and after LNF_CANCELLED, the
- * values are unspecified. */
+ * pair if the model reads pairs or the head compares two texts; otherwise it is NULL. `capacity` is the number of
+ * floats in `probabilities`. Apart from the probabilities, memory is bounded whatever the number of texts. If a text
+ * can't be classified, the function returns an error that names the first such text: LNF_INVALID_ARGUMENT, LNF_TOO_LONG
+ * if the options say so, LNF_CORRUPT (the tokenizer has ids that the model lacks) or LNF_INTERNAL (its numbers aren't
+ * finite). It also returns LNF_TOO_LONG if `capacity` is too small; nothing is written then. After any other error, and
+ * after LNF_CANCELLED, the values are unspecified. */
 LNF_API lnf_code lnf_classify(lnf_classifier* classifier, const char* const* texts, const size_t* bytes,
                               const char* const* pairs, const size_t* pair_bytes, size_t text_count,
                               float* probabilities, size_t capacity, const lnf_control* control, lnf_status* status);
@@ -51,8 +51,8 @@ LNF_API lnf_code lnf_embedder_create(const lnf_model* model, int32_t pooling, in
                                      const lnf_text_options* options, lnf_embedder** embedder, lnf_status* status);
 LNF_API void lnf_embedder_free(lnf_embedder* embedder);
 LNF_API int64_t lnf_embedder_width(const lnf_embedder* embedder); /* 0 for NULL. */
-/* Write the vectors: lnf_embed() to vectors[text_count][width], in the way of lnf_classify(), and lnf_embed_each() to
- * the reports, in the way of lnf_classify_each(). */
+/* Write the vectors: lnf_embed() to vectors[text_count][width], as lnf_classify() does, and lnf_embed_each() to the
+ * reports, as lnf_classify_each() does. */
 LNF_API lnf_code lnf_embed(lnf_embedder* embedder, const char* const* texts, const size_t* bytes, size_t text_count,
                            float* vectors, size_t capacity, const lnf_control* control, lnf_status* status);
 LNF_API lnf_code lnf_embed_each(lnf_embedder* embedder, const char* const* texts, const size_t* bytes,

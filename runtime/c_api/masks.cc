@@ -34,7 +34,7 @@ lnf_code lnf_mask_filler_create(const lnf_model* model, int64_t top_k, const lnf
     if (filler == nullptr) return missing("the pointer that receives the mask filler");
     *filler = nullptr;
     if (model == nullptr) return missing("the model");
-    LINFORMER_TRY(check_strings(*model->model));
+    LINFORMER_TRY(check_reads_text(*model->model));
     MaskFillerOptions read;
     LINFORMER_TRY(read_text_options(options, &read.texts));
     if (top_k != 0) read.top_k = top_k;
@@ -108,9 +108,9 @@ lnf_code lnf_masked_lm_run(lnf_masked_lm* masked_lm, lnf_session* session, const
     if (visit == nullptr) return missing("the function to be called for each position");
     RunControl read;
     LINFORMER_TRY(read_control(control, &read));
-    LINFORMER_TRY(read_call(session, inputs, input_count, nullptr, 0));
+    LINFORMER_TRY(read_inputs_and_outputs(session, inputs, input_count, nullptr, 0));
     for (size_t i = 0; i < position_count; ++i) {
-      if (!session->positions.try_push({positions[i].text, positions[i].position})) {
+      if (!session->positions.try_push({positions[i].sequence, positions[i].position})) {
         return Status::error(Code::out_of_memory, "no memory for a list of positions");
       }
     }

@@ -60,7 +60,7 @@ lnf_code lnf_reranker_create(const lnf_model* model, int32_t head, int32_t logit
     if (reranker == nullptr) return missing("the pointer that receives the reranker");
     *reranker = nullptr;
     if (model == nullptr) return missing("the model");
-    LINFORMER_TRY(check_strings(*model->model));
+    LINFORMER_TRY(check_reads_text(*model->model));
     RerankerOptions read;
     LINFORMER_TRY(read_text_options(options, &read.texts));
     read.head = head;
@@ -124,7 +124,7 @@ lnf_code lnf_zero_shot_create(const lnf_model* model, int32_t head, const char* 
     if (zero_shot == nullptr) return missing("the pointer that receives the zero-shot classifier");
     *zero_shot = nullptr;
     if (model == nullptr) return missing("the model");
-    LINFORMER_TRY(check_strings(*model->model));
+    LINFORMER_TRY(check_reads_text(*model->model));
     ZeroShotOptions read;
     LINFORMER_TRY(read_text_options(options, &read.texts));
     Array<std::string_view> names;
@@ -171,7 +171,7 @@ lnf_code lnf_search_create(const float* rows, size_t row_count, int64_t width, i
     std::span<const float> given;
     LINFORMER_TRY(read_rows(rows, row_count, width, &given));
     if (!within(similarity, LNF_COSINE, LNF_DOT)) {
-      return Status::error(Code::invalid_argument, "similarity is %d: use the header's constants",
+      return Status::error(Code::invalid_argument, "similarity is %d: use LNF_COSINE or LNF_DOT",
                            static_cast<int>(similarity));
     }
     VectorSearchOptions read;
@@ -218,7 +218,7 @@ lnf_code lnf_sparse_embedder_create(const lnf_model* model, const lnf_text_optio
     if (embedder == nullptr) return missing("the pointer that receives the embedder");
     *embedder = nullptr;
     if (model == nullptr) return missing("the model");
-    LINFORMER_TRY(check_strings(*model->model));
+    LINFORMER_TRY(check_reads_text(*model->model));
     SparseEmbedderOptions read;
     LINFORMER_TRY(read_text_options(options, &read.texts));
     Result<SparseEmbedder> made = SparseEmbedder::create(model->model, read);

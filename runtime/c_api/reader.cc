@@ -50,7 +50,7 @@ lnf_code lnf_reader_create(const lnf_model* model, const lnf_text_options* optio
     if (reader == nullptr) return missing("the pointer that receives the reader");
     *reader = nullptr;
     if (model == nullptr) return missing("the model");
-    LINFORMER_TRY(check_strings(*model->model));
+    LINFORMER_TRY(check_reads_text(*model->model));
     TextReaderOptions read;
     LINFORMER_TRY(read_text_options(options, &read.texts));
     read.apart = apart != 0;

@@ -27,7 +27,7 @@ Status read_options(const lnf_session_options* options, SessionOptions* to) {
   lnf_session_options read;
   lnf_session_options_init(&read);
   LINFORMER_TRY(read_struct(options, "lnf_session_options", &read));
-  if (!known_options(read) || !within(read.part, LNF_PART_ENCODER, LNF_PART_DECODER)) {
+  if (!has_valid_constants(read) || !within(read.part, LNF_PART_ENCODER, LNF_PART_DECODER)) {
     return Status::error(Code::invalid_argument,
                          "lnf_session_options: part %d, padding %d, compute %d, attention_compute %d, backend %d, isa "
                          "%d: use the header's constants",
@@ -39,7 +39,7 @@ Status read_options(const lnf_session_options* options, SessionOptions* to) {
     return Status::error(Code::invalid_argument, "lnf_session_options: a limit is negative: use 0 for the default");
   }
   if ((read.arena == nullptr) != (read.arena_bytes == 0)) {
-    return Status::error(Code::invalid_argument, "lnf_session_options: arena and arena_bytes go together");
+    return Status::error(Code::invalid_argument, "lnf_session_options: set both arena and arena_bytes, or neither");
   }
   to->run.part = static_cast<Part>(read.part);
   copy_options(read, to);
@@ -68,7 +68,8 @@ Status read_input(const lnf_session& session, const lnf_input* given, Input* to)
   };
   if (!floats(read.vectors, read.count, session.vector_width, &to->vectors) ||
       !floats(read.encoder_states, read.state_count, session.states_width, &to->encoder_states)) {
-    return Status::error(Code::invalid_argument, "lnf_input: this model can't read so many vectors or encoder states");
+    return Status::error(Code::invalid_argument,
+                         "lnf_input: the model reads no vectors or encoder states, or there are too many of them");
   }
   if (read.ids != nullptr) to->tokens = {read.ids, read.count};
   if (read.type_ids != nullptr) to->types = {read.type_ids, read.count};
@@ -78,7 +79,7 @@ Status read_input(const lnf_session& session, const lnf_input* given, Input* to)
   return {};
 }
 
-// Refuses an output with `data` whose capacity is 0. The library would treat it as an output that isn't wanted.
+// Refuses an output with `data` whose capacity is 0. The library would skip such an output without an error.
 Status check_memory(const lnf_output* outputs, size_t count) {
   for (size_t i = 0; i < count; ++i) {
     const lnf_output& output = *element(outputs, i);
@@ -121,23 +122,22 @@ Status read_output(const lnf_output* given, Array<MaskPosition>* positions, Outp
   to->head = read.head;
   if (read.pooling != LNF_POOL_DEFAULT) to->pooling = static_cast<Pooling>(read.pooling);
   to->values = {read.data, read.data != nullptr ? read.capacity : 0};
-  // read_call() has reserved the memory, so the list doesn't move while it grows.
-  const MaskPosition* first = positions->end();
   for (size_t i = 0; i < read.position_count; ++i) {
-    if (!positions->try_push({read.positions[i].text, read.positions[i].position})) return no_memory_for_call();
+    if (!positions->try_push({read.positions[i].sequence, read.positions[i].position})) return no_memory_for_call();
   }
-  to->positions = {first, read.position_count};
+  to->positions = positions->span().last(read.position_count);
   return {};
 }
 
-Status read_call(lnf_session* session, const lnf_input* inputs, size_t input_count, const lnf_output* outputs,
-                 size_t output_count) {
+Status read_inputs_and_outputs(lnf_session* session, const lnf_input* inputs, size_t input_count,
+                               const lnf_output* outputs, size_t output_count) {
   if (session == nullptr) return missing("the session");
   if (inputs == nullptr && input_count > 0) return missing("the list of inputs");
   if (outputs == nullptr && output_count > 0) return missing("the list of outputs");
   if (output_count > Outputs::most || input_count > static_cast<size_t>(MemoryOptions::most_sequences)) {
-    return Status::error(Code::too_long, "%zu inputs and %zu outputs are too many for a call", input_count,
-                         output_count);
+    return Status::error(Code::too_long,
+                         "%zu inputs and %zu outputs are too many for a call: give at most %lld and %zu", input_count,
+                         output_count, static_cast<long long>(MemoryOptions::most_sequences), Outputs::most);
   }
   session->inputs.clear();
   session->outputs.clear();
@@ -145,7 +145,7 @@ Status read_call(lnf_session* session, const lnf_input* inputs, size_t input_cou
   for (size_t i = 0; i < input_count; ++i) {
     Input input;
     const lnf_input* given = element(inputs, i);
-    if (size_of(given) != size_of(inputs)) return other_size("inputs");
+    if (declared_size(given) != declared_size(inputs)) return other_size("inputs");
     LINFORMER_TRY(read_input(*session, given, &input));
     if (!session->inputs.try_push(input)) return no_memory_for_call();
   }
@@ -154,11 +154,12 @@ Status read_call(lnf_session* session, const lnf_input* inputs, size_t input_cou
     lnf_output read;
     lnf_output_init(&read, LNF_HIDDEN);
     const lnf_output* given = element(outputs, i);
-    if (size_of(given) != size_of(outputs)) return other_size("outputs");
+    if (declared_size(given) != declared_size(outputs)) return other_size("outputs");
     LINFORMER_TRY(read_struct(given, "lnf_output", &read));
     if (read.position_count > SIZE_MAX / 2 - positions) return no_memory_for_call();
     positions += read.position_count;
   }
+  // The outputs refer to this list, so it must not move while it grows.
   if (!session->positions.try_reserve(positions)) return no_memory_for_call();
   for (size_t i = 0; i < output_count; ++i) {
     Output output;
@@ -216,7 +217,7 @@ lnf_code lnf_plan_precision(const lnf_model* model, const lnf_session_options* o
     if (!made.ok()) return made.status();
     *bytes = copy_text(made->precision, text, capacity);
     if (text == nullptr || *bytes <= capacity) return {};
-    return Status::error(Code::too_long, "the text needs %zu bytes, and there is room for %zu", *bytes, capacity);
+    return Status::error(Code::too_long, "the text needs %zu bytes, but the buffer has room for %zu", *bytes, capacity);
   };
   return report(plan_precision(), status);
 }
@@ -257,10 +258,11 @@ int64_t lnf_session_output_rows(const lnf_session* session, int64_t count) {
 
 lnf_code lnf_shapes(const lnf_session* session, const lnf_input* inputs, size_t input_count, lnf_output* outputs,
                     size_t output_count, lnf_status* status) {
-  // This call fills the session's lists, too. That is allowed because a session takes one call at a time.
+  // read_inputs_and_outputs() fills lists of the session, which is const here. That is allowed because a session takes
+  // one call at a time.
   lnf_session* own = const_cast<lnf_session*>(session);
   const auto shapes = [&]() -> Status {
-    LINFORMER_TRY(read_call(own, inputs, input_count, outputs, output_count));
+    LINFORMER_TRY(read_inputs_and_outputs(own, inputs, input_count, outputs, output_count));
     return set_shapes(own, outputs, output_count);
   };
   return report(shapes(), status);
@@ -269,7 +271,7 @@ lnf_code lnf_shapes(const lnf_session* session, const lnf_input* inputs, size_t 
 lnf_code lnf_run(lnf_session* session, const lnf_input* inputs, size_t input_count, lnf_output* outputs,
                  size_t output_count, const lnf_control* control, lnf_status* status) {
   const auto run = [&]() -> Status {
-    LINFORMER_TRY(read_call(session, inputs, input_count, outputs, output_count));
+    LINFORMER_TRY(read_inputs_and_outputs(session, inputs, input_count, outputs, output_count));
     LINFORMER_TRY(check_memory(outputs, output_count));
     RunControl read;
     LINFORMER_TRY(read_control(control, &read));
@@ -293,7 +295,8 @@ lnf_code lnf_row_tokens(const lnf_session* session, const lnf_input* input, int6
                                                    : read.tokens.size();
     *rows = static_cast<size_t>(session->session.output_rows(static_cast<int64_t>(given)));
     if (*rows > capacity) {
-      return Status::error(Code::too_long, "there is room for %zu rows, but the text has %zu", capacity, *rows);
+      return Status::error(Code::too_long, "the list of tokens has room for %zu rows, but there are %zu", capacity,
+                           *rows);
     }
     return session->session.row_tokens(read, {tokens, capacity});
   };

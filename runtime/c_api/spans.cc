@@ -50,7 +50,7 @@ lnf_code lnf_tagger_create(const lnf_model* model, int32_t aggregation, int32_t 
     if (tagger == nullptr) return missing("the pointer that receives the tagger");
     *tagger = nullptr;
     if (model == nullptr) return missing("the model");
-    LINFORMER_TRY(check_strings(*model->model));
+    LINFORMER_TRY(check_reads_text(*model->model));
     if (!within(aggregation, LNF_AGGREGATE_SIMPLE, LNF_AGGREGATE_MAX)) {
       return Status::error(Code::invalid_argument, "aggregation is %d: use LNF_AGGREGATE_...",
                            static_cast<int>(aggregation));
@@ -101,7 +101,7 @@ lnf_code lnf_answerer_create(const lnf_model* model, int64_t max_answer_tokens, 
     if (answerer == nullptr) return missing("the pointer that receives the answerer");
     *answerer = nullptr;
     if (model == nullptr) return missing("the model");
-    LINFORMER_TRY(check_strings(*model->model));
+    LINFORMER_TRY(check_reads_text(*model->model));
     AnswererOptions read;
     if (options != nullptr) LINFORMER_TRY(read_text_options(options, &read.texts));
     if (max_answer_tokens != 0) read.max_answer_tokens = max_answer_tokens;

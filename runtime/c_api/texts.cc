@@ -21,7 +21,7 @@ Status read_text_options(const lnf_text_options* options, TextOptions* to) {
   lnf_text_options read;
   lnf_text_options_init(&read);
   LINFORMER_TRY(read_struct(options, "lnf_text_options", &read));
-  const bool known = known_options(read) && within(read.on_long, LNF_LONG_TRUNCATE, LNF_LONG_ERROR) &&
+  const bool known = has_valid_constants(read) && within(read.on_long, LNF_LONG_TRUNCATE, LNF_LONG_ERROR) &&
                      within(read.truncation, LNF_TRUNCATE_NONE, LNF_TRUNCATE_ONLY_SECOND) &&
                      within(read.keep, LNF_KEEP_HEAD, LNF_KEEP_TAIL);
   if (!known || read.max_tokens < 0 || read.max_batch < 0 || read.max_rows < 0 || read.pad_to < 0) {
@@ -47,7 +47,7 @@ Status read_text_options(const lnf_text_options* options, TextOptions* to) {
   return {};
 }
 
-Status check_strings(const Model& model) {
+Status check_reads_text(const Model& model) {
   if (model.info().vector_width == 0) return {};
   return Status::error(Code::unsupported, "the model reads vectors instead of text: use lnf_run()");
 }
@@ -106,11 +106,11 @@ Status embed_list(lnf_embedder* embedder, const TextArguments& texts, lnf_visit 
 
 // Checks the caller's array before any text is looked at. If the array is too small, `text_count` may be wrong, and
 // there may be fewer texts than it says.
-Status check_room(const float* to, size_t capacity, size_t texts, int64_t width) {
+Status check_capacity(const float* to, size_t capacity, size_t texts, int64_t width) {
   if (to == nullptr && texts > 0) return missing("the array for the answers");
   if (capacity / static_cast<size_t>(width) >= texts) return {};
-  return Status::error(Code::too_long, "there is room for %zu floats, but %zu texts need %lld each", capacity, texts,
-                       static_cast<long long>(width));
+  return Status::error(Code::too_long, "the array has room for %zu floats, but %zu texts need %lld each", capacity,
+                       texts, static_cast<long long>(width));
 }
 
 }  // namespace
@@ -132,7 +132,7 @@ lnf_code lnf_classifier_create(const lnf_model* model, const int32_t* heads, siz
     if (classifier == nullptr) return missing("the pointer that receives the classifier");
     *classifier = nullptr;
     if (model == nullptr) return missing("the model");
-    LINFORMER_TRY(check_strings(*model->model));
+    LINFORMER_TRY(check_reads_text(*model->model));
     ClassifierOptions read;
     LINFORMER_TRY(read_text_options(options, &read.texts));
     if (heads == nullptr && head_count > 0) return missing("the list of heads");
@@ -154,7 +154,7 @@ lnf_code lnf_classify(lnf_classifier* classifier, const char* const* texts, cons
                       size_t capacity, const lnf_control* control, lnf_status* status) {
   const auto classify = [&]() -> Status {
     if (classifier == nullptr) return missing("the classifier");
-    LINFORMER_TRY(check_room(probabilities, capacity, text_count, classifier->classifier.classes()));
+    LINFORMER_TRY(check_capacity(probabilities, capacity, text_count, classifier->classifier.classes()));
     RunControl read;
     LINFORMER_TRY(read_control(control, &read));
     const TextArguments given = {texts, bytes, pairs, pair_bytes, text_count};
@@ -194,7 +194,7 @@ lnf_code lnf_embedder_create_prompted(const lnf_model* model, int32_t pooling, i
     if (embedder == nullptr) return missing("the pointer that receives the embedder");
     *embedder = nullptr;
     if (model == nullptr) return missing("the model");
-    LINFORMER_TRY(check_strings(*model->model));
+    LINFORMER_TRY(check_reads_text(*model->model));
     const bool known =
         pooling >= LNF_POOL_DEFAULT && pooling <= LNF_POOL_WEIGHTED_MEAN && pooling != static_cast<int>(Pooling::none);
     if (!known || normalize < -1 || normalize > 1) {
@@ -224,7 +224,7 @@ lnf_code lnf_embed(lnf_embedder* embedder, const char* const* texts, const size_
                    float* vectors, size_t capacity, const lnf_control* control, lnf_status* status) {
   const auto embed = [&]() -> Status {
     if (embedder == nullptr) return missing("the embedder");
-    LINFORMER_TRY(check_room(vectors, capacity, text_count, embedder->embedder.width()));
+    LINFORMER_TRY(check_capacity(vectors, capacity, text_count, embedder->embedder.width()));
     RunControl read;
     LINFORMER_TRY(read_control(control, &read));
     const TextArguments given = {texts, bytes, nullptr, nullptr, text_count};
@@ -252,7 +252,7 @@ lnf_code lnf_runner_create(const lnf_model* model, const lnf_output* outputs, si
     if (runner == nullptr) return missing("the pointer that receives the runner");
     *runner = nullptr;
     if (model == nullptr) return missing("the model");
-    LINFORMER_TRY(check_strings(*model->model));
+    LINFORMER_TRY(check_reads_text(*model->model));
     TextOptions read;
     LINFORMER_TRY(read_text_options(options, &read));
     if (outputs == nullptr || output_count == 0) return missing("the list of outputs");
@@ -263,7 +263,7 @@ lnf_code lnf_runner_create(const lnf_model* model, const lnf_output* outputs, si
     Array<Output> list;
     for (size_t i = 0; i < output_count; ++i) {
       const lnf_output* given = element(outputs, i);
-      if (size_of(given) != size_of(outputs)) {
+      if (declared_size(given) != declared_size(outputs)) {
         return Status::error(Code::invalid_argument, "the structs in the list of outputs differ in size");
       }
       Array<MaskPosition> positions;

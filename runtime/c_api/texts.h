@@ -9,7 +9,7 @@ namespace LINFORMER_NAMESPACE::c_api {
 
 Status read_text_options(const lnf_text_options* options, TextOptions* to);
 // Returns an error if the model reads vectors, because the functions that take texts can't run it.
-Status check_strings(const Model& model);
+Status check_reads_text(const Model& model);
 lnf_text_report report_of(size_t index, const TextReport& report, std::span<const float> values);
 
 // The caller's arrays of texts.

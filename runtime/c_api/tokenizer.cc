@@ -97,7 +97,7 @@ lnf_code lnf_decode(const lnf_tokenizer* tokenizer, const int32_t* ids, size_t c
     LINFORMER_TRY(tokenizer->tokenizer.decode({ids, count}, options, &buffer));
     *bytes = copy_text(buffer.view(), text, capacity);
     if (text == nullptr || *bytes <= capacity) return {};
-    return Status::error(Code::too_long, "the text needs %zu bytes, and there is room for %zu", *bytes, capacity);
+    return Status::error(Code::too_long, "the text needs %zu bytes, but the buffer has room for %zu", *bytes, capacity);
   };
   return report(decode(), status);
 }

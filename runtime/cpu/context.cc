@@ -5,14 +5,14 @@
 namespace LINFORMER_NAMESPACE::cpu {
 namespace {
 
-// Returns the whole weight as the right side B[k, n] of a product.
+// Returns the whole weight as the right operand B[k, n] of a product.
 RightMatrix right_of(const View& view, const std::byte* data, int64_t k, int64_t n) {
   RightMatrix b{data, view.type, view.layout, k, n, view.ld};
   if (view.type != ElementType::int8) return b;
-  StoredParts storage;  // parts_of() can't fail here, because loading the model has checked the tensor.
+  StoredParts storage;  // compute_part_offsets() can't fail here, because loading the model has checked the tensor.
   const bool panels = view.layout == RightLayout::panel16;
-  if (!parts_of(view.type, panels ? TensorLayout::panel16 : TensorLayout::row_major, static_cast<uint64_t>(view.rows),
-                static_cast<uint64_t>(view.cols), &storage)) {
+  if (!compute_part_offsets(view.type, panels ? TensorLayout::panel16 : TensorLayout::row_major,
+                            static_cast<uint64_t>(view.rows), static_cast<uint64_t>(view.cols), &storage)) {
     return b;
   }
   b.scales = reinterpret_cast<const float*>(data + storage.scales);
@@ -41,7 +41,7 @@ Status Context::prepare_weights() {
   return {};
 }
 
-Source Context::source_of(const KeyRows& key_rows) const {
+Source Context::key_source_of(const KeyRows& key_rows) const {
   if (key_rows.reads_states(batch.has_states)) {
     return {buffer(BufferId::encoder_states), program.states_width, batch.state_starts, batch.state_masks};
   }
@@ -61,7 +61,7 @@ LeftMatrix Context::left(const View& view, const Item& item) const {
   a.ld = ld_of(view, item);
   if (view.type == ElementType::int8) {
     // The scales of a row follow its elements.
-    a.scales = reinterpret_cast<const RowScale*>(static_cast<const std::byte*>(a.data) + narrow_codes_bytes(view.cols));
+    a.scales = reinterpret_cast<const RowScale*>(static_cast<const std::byte*>(a.data) + int8_codes_bytes(view.cols));
     a.scales_ld = view.ld / static_cast<int64_t>(sizeof(RowScale));
   }
   return a;
@@ -77,7 +77,7 @@ OutMatrix Context::out(const View& view, const Item& item) const {
   return c;
 }
 
-std::byte* Context::bytes(const View& view, const Item& item, int64_t units) const {
+std::byte* Context::bytes(const View& view, const Item& item, int64_t four_byte_units) const {
   constexpr int64_t unit = sizeof(float);
   const int64_t size = element_bytes(view.type), row = item.row * view.ld;
   switch (view.place) {
@@ -87,19 +87,19 @@ std::byte* Context::bytes(const View& view, const Item& item, int64_t units) con
       return const_cast<std::byte*>(tensor(view)) + (view.offset + row) * size;
     case Place::rows:
     case Place::scored:
-      return buffer<std::byte>(view.buffer) + (row + view.offset) * size + units * unit;
+      return buffer<std::byte>(view.buffer) + (row + view.offset) * size + four_byte_units * unit;
     case Place::source: {
-      const Source source = source_of(item);
+      const Source source = key_source_of(item);
       return reinterpret_cast<std::byte*>(
           const_cast<float*>(source.rows + (source.starts[item.sequence] + item.row) * source.ld));
     }
     case Place::sequence: {
-      const int64_t first = item.sequence * program.slot(view.buffer) + view.offset;
-      return buffer<std::byte>(view.buffer) + (first + row + units) * unit;
+      const int64_t first = item.sequence * program.slot_elements(view.buffer) + view.offset;
+      return buffer<std::byte>(view.buffer) + (first + row + four_byte_units) * unit;
     }
     case Place::key_rows:
       return buffer<std::byte>(view.buffer) +
-             (source_of(item).panel_start(item.sequence) * program.full_width + row + units) * unit;
+             (key_source_of(item).panel_start(item.sequence) * program.full_width + row + four_byte_units) * unit;
     case Place::block:
       return buffer<std::byte>(view.buffer) +
              static_cast<uint64_t>(item.thread) * layout.strides[static_cast<int>(view.buffer)] + view.offset * size;

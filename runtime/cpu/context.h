@@ -16,7 +16,7 @@ struct Part {
   int64_t first = 0, sequences = 0;                 // The sequences [first, first + sequences).
   int64_t row = 0, rows = 0;                        // Their packed rows [row, row + rows).
   int64_t shortest = 0, longest = 0;                // The numbers of rows of the shortest and the longest sequence.
-  int64_t shortest_states = 0, longest_states = 0;  // The same for rows of encoder states.
+  int64_t shortest_states = 0, longest_states = 0;  // The same for encoder states; 0 without them.
   int thread = 0;                                   // The index of the thread, or -1 if all threads share the part.
 };
 
@@ -28,15 +28,15 @@ struct Item {
   int thread = 0;
   int64_t sequence = 0;
   // The rows [row, row + rows). In the domains source_rows and compressed_rows they are counted from the first row of
-  // the item's sequence, and in all other domains from the first row of the call.
+  // the item's sequence, in `sequences` from the first row of the output, and otherwise from the first of the call.
   int64_t row = 0, rows = 0;
   int64_t column = 0, columns = 0;  // The columns [column, column + columns), in the domain source_columns.
   int64_t group = 0;                // The index of the group of heads, in the domain key_heads.
   // The index of the thread that runs this call and whose scratch memory the op uses. Several threads can share an op.
-  // Each then computes the columns [from, to) of `out`. If both are 0, this thread computes all columns.
+  // Each then computes the columns [from, to) of `out`. If from and to are 0, this thread computes all columns.
   int worker = thread;
   int64_t from = 0, to = 0;
-  bool shares = false;  // Whether several threads share this op and the ops that follow it.
+  bool shares = false;  // Whether several threads share this op. They may then share the next ops, too.
   int32_t op = 0;       // The index of the op in the program.
   // The kernel prefetches these weights, which this thread's next product will probably read.
   const void* next_weights = nullptr;
@@ -87,18 +87,18 @@ struct Context {
   Status prepare_weights();
 
   // Returns the rows that the keys of the item's layer are computed from.
-  Source source_of(const Item& item) const { return source_of(item.stage.key_rows); }
-  Source source_of(const KeyRows& key_rows) const;
+  Source key_source_of(const Item& item) const { return key_source_of(item.stage.key_rows); }
+  Source key_source_of(const KeyRows& key_rows) const;
 
   template <class T = float>
   T* buffer(BufferId id) const {
     return reinterpret_cast<T*>(arena + layout.offsets[static_cast<int>(id)]);
   }
-  float* block_buffer(BufferId id, int thread) const {
+  float* thread_buffer(BufferId id, int thread) const {
     return reinterpret_cast<float*>(buffer<std::byte>(id) +
                                     static_cast<uint64_t>(thread) * layout.strides[static_cast<int>(id)]);
   }
-  void* scratch(int thread) const { return block_buffer(BufferId::scratch, thread); }
+  void* scratch(int thread) const { return thread_buffer(BufferId::scratch, thread); }
 
   const std::byte* tensor(const View& view) const { return weights[static_cast<size_t>(view.tensor)]; }
   const float* floats(const View& view) const {
@@ -106,9 +106,9 @@ struct Context {
   }
   // Returns the scales of a table, one for each row, or null if the table isn't int8.
   const float* scales(const View& view) const;
-  // Returns the address of the item's first row of a view, plus `units` x 4 bytes. Offsets in slots and tables count 4
-  // bytes for each element, because these buffers have room for f32 whatever the view's type.
-  std::byte* bytes(const View& view, const Item& item, int64_t units = 0) const;
+  // Returns the address of the item's first row of a view. In buffers of rows, slots and keys, adds `four_byte_units` x
+  // 4 bytes. Offsets in slots and tables count 4 bytes for each element, because these have room for f32 in every type.
+  std::byte* bytes(const View& view, const Item& item, int64_t four_byte_units = 0) const;
   // Returns the address of the item's first row, or null if the elements of the view don't have the type T.
   template <class T>
   T* address(const View& view, const Item& item) const {
@@ -119,20 +119,20 @@ struct Context {
     return {address<float>(view, item), item.rows, view.cols, ld_of(view, item)};
   }
   int64_t ld_of(const View& view, const Item& item) const {
-    return view.place == Place::source ? source_of(item).ld : view.ld;
+    return view.place == Place::source ? key_source_of(item).ld : view.ld;
   }
   // Returns the item's rows of a view that a product writes, in f32 or bf16.
   OutMatrix out(const View& view, const Item& item) const;
-  // Returns the item's rows of a view as the left side of a product.
+  // Returns the item's rows of a view as the left operand of a product.
   LeftMatrix left(const View& view, const Item& item) const;
-  // Returns the first `rows` rows and `cols` columns of a weight, such as E, as the left side of a product.
+  // Returns the first `rows` rows and `cols` columns of a weight, such as E, as the left operand of a product.
   LeftMatrix left(const View& view, int64_t rows, int64_t cols) const {
     return {tensor(view) + view.offset * element_bytes(view.type), view.type, rows, cols, view.ld};
   }
 
-  // Calls each(sequence, position, r, rows) for every sequence that the item has rows of, in order. The item's rows
-  // [r, r + rows) belong to that sequence, and the first of them has that position in it. The stage's domain must be
-  // row_blocks or first_rows. Stops at the first error and returns it.
+  // Calls each(sequence, position, r, rows) for every sequence that the item has rows of, in order. The item's rows [r,
+  // r + rows) belong to that sequence, and the first of them has the position `position` in it. The stage's domain must
+  // be row_blocks or first_rows. Stops at the first error and returns it.
   template <class Each>
   Status for_each_sequence(const Item& item, Each&& each) const {
     const bool first_only = item.stage.domain == Domain::first_rows;

@@ -9,7 +9,7 @@ namespace {
 
 template <class Struct>
 concept MakesGemms = requires(const Struct& op, const cpu::Declaration& to) {
-  cpu::declare(op, to);
+  cpu::declare_gemms(op, to);
 };
 
 Status declare_all(const Program& program, GemmIds* ids, const cpu::GemmSink& sink) {
@@ -20,7 +20,7 @@ Status declare_all(const Program& program, GemmIds* ids, const cpu::GemmSink& si
     for (int32_t i = stage.op_begin; i < stage.op_end; ++i) {
       const cpu::Declaration to{program, stage, *ids, sink, static_cast<size_t>(i)};
       LINFORMER_TRY(with_struct(program.ops[to.op], [&]<class Struct>(const Struct& op) {
-        if constexpr (MakesGemms<Struct>) return cpu::declare(op, to);
+        if constexpr (MakesGemms<Struct>) return cpu::declare_gemms(op, to);
         return Status();
       }));
     }

@@ -26,10 +26,10 @@ struct GemmIds {
   Array<Group> groups;  // By index in the program's table of groups.
 };
 
-// Sets the arena term `scratch` to the bytes of scratch memory that the program's GEMMs need for each thread. It
-// depends on its arguments alone, so plan() can call it. For oneDNN the value is a lower bound: its primitives may need
-// more once they exist. CpuExecutor::layout() has the final value. Returns an error for a GEMM that no provider can
-// run.
+// Sets the arena term `scratch` to the bytes of scratch memory that the program's GEMMs need for each thread. The
+// result depends on the arguments alone, so plan() can call this function. For oneDNN the value is a lower bound: its
+// primitives may need more once they exist. CpuExecutor::layout() has the final value. Returns an error for a GEMM that
+// no provider can run.
 Status plan_scratch(BackendKind backend, Program* program);
 
 // Declares every GEMM of the program to the provider and stores the ids in *ids.

@@ -37,35 +37,35 @@ Status CpuExecutor::run_ops(const Item& item) {
 
 // Returns the number of columns in the smallest portion of an op's result that a thread can take: a panel of a weight
 // or the columns of a head. Returns 0 if threads can't share the op.
-int64_t CpuExecutor::shared_unit(const Op& op) const {
+int64_t CpuExecutor::smallest_share_columns(const Op& op) const {
   if (const auto* attend = op.get<ops::Attend>()) return attend->d_head;
   const auto* gemm = op.get<ops::Gemm>();
   return gemm != nullptr && !gemm->multiplies_e() ? panel_width : 0;
 }
 
 // Returns how many threads share an op. If it is less than 2, one thread runs the whole op.
-int64_t CpuExecutor::shares_of(const Op& op) const {
-  const int64_t unit = shared_unit(op), least = op.is<ops::Gemm>() ? least_shared_panels : 1;
+int64_t CpuExecutor::share_count(const Op& op) const {
+  const int64_t unit = smallest_share_columns(op), least = op.is<ops::Gemm>() ? least_shared_panels : 1;
   return unit == 0 ? 0 : std::min<int64_t>(team_.size(), ceil_div(op.out().cols, unit) / least);
 }
 
-CpuExecutor::Columns CpuExecutor::columns_of(const Op& op, int64_t share, int64_t shares) const {
-  const int64_t unit = shared_unit(op), units = ceil_div(op.out().cols, unit);
+CpuExecutor::Columns CpuExecutor::columns_of_share(const Op& op, int64_t share, int64_t shares) const {
+  const int64_t unit = smallest_share_columns(op), units = ceil_div(op.out().cols, unit);
   return {units * share / shares * unit, std::min(units * (share + 1) / shares * unit, op.out().cols)};
 }
 
 // Runs the ops of one item with all threads. They share products by columns and attention by heads. The calling thread
 // runs all other ops alone.
-Status CpuExecutor::share_ops(const Item& item) {
+Status CpuExecutor::run_ops_on_all_threads(const Item& item) {
   for (int32_t i = item.stage.op_begin; i < item.stage.op_end; ++i) {
     const Op& op = program_.ops[static_cast<size_t>(i)];
-    const int64_t shares = shares_of(op);
+    const int64_t shares = share_count(op);
     if (shares < 2) {
       LINFORMER_TRY(run_op(i, item));
       continue;
     }
     LINFORMER_TRY(parallel(shares, [&](int64_t share, int thread) {
-      const Columns columns = columns_of(op, share, shares);
+      const Columns columns = columns_of_share(op, share, shares);
       Item part = item;
       part.worker = thread;
       part.from = columns.from;
@@ -85,10 +85,10 @@ const void* CpuExecutor::next_weights(int32_t op, const Item& item) const {
   if (index < 0 || !program_.ops[static_cast<size_t>(op)].is<ops::Gemm>()) return nullptr;
   const Op& next = program_.ops[static_cast<size_t>(index)];
   const RightMatrix& b = context_.rights[static_cast<size_t>(index)];
-  const int64_t shares = item.shares ? shares_of(next) : 0;
+  const int64_t shares = item.shares ? share_count(next) : 0;
   if (shares < 2) return b.data;
-  const int64_t own = std::min(TaskCounter::first_of(item.worker, shares, team_.size()), shares - 1);
-  return b.part(0, b.k, columns_of(next, own, shares).from, panel_width).data;
+  const int64_t own = std::min(TaskCounter::first_task(item.worker, shares, team_.size()), shares - 1);
+  return b.part(0, b.k, columns_of_share(next, own, shares).from, panel_width).data;
 }
 
 // Adds the FLOPs and bytes of a section, for the sequences of a part, to the profile of the thread that runs it.

@@ -58,12 +58,12 @@ CpuExecutor::~CpuExecutor() = default;
 
 Status CpuExecutor::start(std::byte* arena) {
   arena_ = context_.arena = arena;
-  fill_tables();
-  LINFORMER_TRY(cpu::fill_projections(context_));
+  fill_position_tables();
+  LINFORMER_TRY(cpu::fill_projection_table(context_));
   return team_.start(static_cast<int>(program_.extents.threads), callers_);
 }
 
-cpu::Part CpuExecutor::part_of(int64_t first, int64_t end, int thread) const {
+cpu::Part CpuExecutor::part_of_sequences(int64_t first, int64_t end, int thread) const {
   Part part;
   part.first = first;
   part.sequences = end - first;
@@ -89,7 +89,7 @@ Status CpuExecutor::run_item(const Stage& stage, const cpu::StageSize& size, con
   if (request_.is_cancelled()) return Status::error(Code::cancelled, "the call was cancelled");
   Item item{stage, part, to, thread};
   if (!cpu::set_item(stage, size, part, to, index, context_, &item)) return {};
-  return size.shares ? share_ops(item) : run_ops(item);
+  return size.shares ? run_ops_on_all_threads(item) : run_ops(item);
 }
 
 // Runs the stages of a section. Stages that join one another run as one parallel section, which ends with a barrier.
@@ -99,7 +99,7 @@ Status CpuExecutor::run_section(const Section& section, const Part& part, const 
     int32_t end = begin + 1;
     while (end < section.end && program_.stages[static_cast<size_t>(end)].joins) ++end;
     cpu::StageSize sizes[most_joined];
-    const cpu::Sharing sharing{part.thread < 0 ? team_.size() : 1, end - begin, shares_products()};
+    const cpu::Sharing sharing{part.thread < 0 ? team_.size() : 1, end - begin, threads_share_products()};
     int64_t items = 0;
     for (int32_t i = begin; i < end; ++i) {
       sizes[i - begin] = cpu::size_of(program_.stages[static_cast<size_t>(i)], part, to, sharing, context_);
@@ -112,8 +112,8 @@ Status CpuExecutor::run_section(const Section& section, const Part& part, const 
     };
     // If there are fewer items than threads, the threads share each product by its columns, so that only one thread
     // reads each part of a weight.
-    const bool rows = takes_row_blocks(program_.stages[static_cast<size_t>(begin)].domain);
-    sizes[0].shares = part.thread < 0 && end == begin + 1 && rows && items < team_.size() && shares_products();
+    const bool rows = has_row_blocks(program_.stages[static_cast<size_t>(begin)].domain);
+    sizes[0].shares = part.thread < 0 && end == begin + 1 && rows && items < team_.size() && threads_share_products();
     if (part.thread >= 0 || sizes[0].shares) {
       for (int64_t index = 0; index < items; ++index) LINFORMER_TRY(run_index(index, std::max(part.thread, 0)));
     } else if (items > 0) {
@@ -137,7 +137,7 @@ Status CpuExecutor::run_encoder(const Part& part, const Request& request) {
 }
 
 // Counts the rows that have passed a layer and, if this is the caller's thread, reports their share of all rows times
-// all layers. The work after the last layer counts as one more layer. run() reports 1 when it is done.
+// all layers. The work after the last layer counts as one more layer. run() reports 1 at the end of the call.
 void CpuExecutor::report_progress(const Part& part) {
   if (request_.progress == nullptr) return;
   const int64_t done = rows_done_.fetch_add(part.rows, std::memory_order_relaxed) + part.rows;
@@ -147,9 +147,10 @@ void CpuExecutor::report_progress(const Part& part) {
 }
 
 // Returns whether each thread takes its own sequences through the whole program, without a barrier. This is faster if
-// there are enough sequences that no thread waits long for the last one. One thread gains too, because its rows stay in
-// its cache from stage to stage. With oneDNN and OpenBLAS it is slower if the weights don't fit into the shared cache:
-// their products gain from weights that another thread, at the same stage, has just read.
+// there are enough sequences that no thread waits long for the last one. It is also faster for a session with one
+// thread, because rows stay in the cache from stage to stage. With oneDNN and OpenBLAS it is slower if the weights
+// don't fit into the shared cache: their products gain from weights that another thread, at the same stage, has just
+// read.
 bool CpuExecutor::splits_by_sequences(const Part& whole) const {
   const int64_t threads = team_.size();
   if (whole.sequences < 2 * threads || provider_->kind() != BackendKind::native) return false;
@@ -161,10 +162,10 @@ bool CpuExecutor::splits_by_sequences(const Part& whole) const {
   return whole.rows >= 2 * (threads - 1) * largest && whole.rows >= 2 * threads * least_part_rows;
 }
 
-// Runs the whole program by parts. Each thread takes the next sequences, in multiples of `multiple`, until none are
-// left. A part has as many sequences as fill a few blocks of rows, so that its last block is nearly full and its rows
-// stay in the core's own cache.
-Status CpuExecutor::run_parts(const Request& request, int64_t multiple) {
+// Runs the whole program by parts. Each thread takes the next sequences, in multiples of `sequence_multiple`, until
+// none are left. A part has as many sequences as fill a few blocks of rows, so that its last block is nearly full and
+// its rows stay in the core's own cache.
+Status CpuExecutor::run_parts(const Request& request, int64_t sequence_multiple) {
   const auto rows = [&](int64_t first, int64_t end) {
     return context_.batch.row_starts[end] - context_.batch.row_starts[first];
   };
@@ -176,12 +177,12 @@ Status CpuExecutor::run_parts(const Request& request, int64_t multiple) {
         if (first >= context_.batch.sequences) return {};
         end = first;
         while (end < context_.batch.sequences) {
-          const int64_t longer = std::min(end + multiple, context_.batch.sequences);
+          const int64_t longer = std::min(end + sequence_multiple, context_.batch.sequences);
           if (rows(first, end) >= least_part_rows && rows(first, longer) > full_part_rows) break;
           end = longer;
         }
       } while (!next.compare_exchange_weak(first, end, std::memory_order_relaxed));
-      LINFORMER_TRY(run_encoder(part_of(first, end, thread), request));
+      LINFORMER_TRY(run_encoder(part_of_sequences(first, end, thread), request));
     }
   });
 }
@@ -189,7 +190,7 @@ Status CpuExecutor::run_parts(const Request& request, int64_t multiple) {
 // Returns whether all heads that the request names have a row of scores for the same thing: a token, a sequence or a
 // pair of sequences. If they differ, threads that run different parts would use the same rows of the heads' buffers.
 // Stores in *pairs whether a row of scores is for a pair.
-bool CpuExecutor::heads_are_alike(const Request& request, bool* pairs) const {
+bool CpuExecutor::heads_score_same_kind(const Request& request, bool* pairs) const {
   const HeadSections* first = nullptr;
   for (const Output& output : request.outputs) {
     if (output.kind != OutputKind::logits && output.kind != OutputKind::probabilities) continue;
@@ -204,12 +205,12 @@ bool CpuExecutor::heads_are_alike(const Request& request, bool* pairs) const {
 Status CpuExecutor::run(const Batch& batch, const Request& request) {
   context_.batch = batch;
   request_ = request;
-  team_.use(request.one_thread);
+  team_.set_one_thread(request.one_thread);
   caller_ = this_thread();
   rows_done_.store(0, std::memory_order_relaxed);
-  const Part whole = part_of(0, batch.sequences, all_threads);
+  const Part whole = part_of_sequences(0, batch.sequences, all_threads);
   bool pairs = false;
-  if (heads_are_alike(request, &pairs) && splits_by_sequences(whole)) {
+  if (heads_score_same_kind(request, &pairs) && splits_by_sequences(whole)) {
     LINFORMER_TRY(run_parts(request, pairs ? 2 : 1));
   } else {
     LINFORMER_TRY(run_encoder(whole, request));

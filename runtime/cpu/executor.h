@@ -41,11 +41,11 @@ class CpuExecutor final : public Executor {
       : Executor(std::move(program), weights), context_(program_, kernels, weights, layout_) {}
 
   // executor.cc
-  Part part_of(int64_t first, int64_t end, int thread) const;
+  Part part_of_sequences(int64_t first, int64_t end, int thread) const;
   bool splits_by_sequences(const Part& whole) const;
-  Status run_parts(const Request& request, int64_t multiple);
+  Status run_parts(const Request& request, int64_t sequence_multiple);
   void report_progress(const Part& part);
-  bool heads_are_alike(const Request& request, bool* pairs) const;
+  bool heads_score_same_kind(const Request& request, bool* pairs) const;
   Status run_encoder(const Part& part, const Request& request);
   Status run_section(const Section& section, const Part& part, const Destination& to);
   Status run_item(const Stage& stage, const cpu::StageSize& size, const Part& part, const Destination& to,
@@ -54,14 +54,14 @@ class CpuExecutor final : public Executor {
   struct Columns {
     int64_t from, to;
   };
-  int64_t shared_unit(const Op& op) const;
-  bool shares_products() const { return provider_->kind() == BackendKind::native; }
-  int64_t shares_of(const Op& op) const;
-  Columns columns_of(const Op& op, int64_t share, int64_t shares) const;
+  int64_t smallest_share_columns(const Op& op) const;
+  bool threads_share_products() const { return provider_->kind() == BackendKind::native; }
+  int64_t share_count(const Op& op) const;
+  Columns columns_of_share(const Op& op, int64_t share, int64_t shares) const;
   const void* next_weights(int32_t op, const Item& item) const;
   Status run_ops(const Item& item);
   Status run_op(int32_t index, Item item);
-  Status share_ops(const Item& item);
+  Status run_ops_on_all_threads(const Item& item);
   void count_costs(const Section& section, const Part& part, const Destination& to);
   void collect_profile();
   // Calls task(thread) on the calling thread and on each other thread that wakes up before the work is done. If a call
@@ -79,11 +79,11 @@ class CpuExecutor final : public Executor {
     }
     return {};
   }
-  // Calls task(index, thread) once for each index in [0, count), on any thread. A thread stops at its first error.
-  // Returns as on_threads() does.
+  // Calls task(index, thread) once for each index in [0, count), on any thread. A thread stops at its first error. If
+  // tasks fail, returns the error of the lowest thread index that failed.
   template <class Task>
   Status parallel(int64_t count, Task&& task) {
-    tasks_.begin(count, team_.size());
+    tasks_.reset(count, team_.size());
     return on_threads([&](int thread) -> Status {
       for (int64_t index; tasks_.next(thread, &index);) LINFORMER_TRY(task(index, thread));
       return {};

@@ -13,14 +13,14 @@ StageSize size_of(const Stage& stage, const Part& part, const Destination& to, c
     if (threads > 1 && rows <= std::min(shared_rows, block) && sharing.of_products) return {1, 1, rows};
     int64_t tasks = ceil_div(rows, block);
     if (threads > 1) tasks = round_up(tasks, threads);
-    const int64_t step = even_step(rows, tasks, block);
+    const int64_t step = rows_per_item(rows, tasks, block);
     return {ceil_div(rows, step), 1, step};
   };
   // If there are few sequences, each of them is divided into more steps, so that every thread gets an item.
   const auto steps = [&](int64_t extent, int64_t multiple = 1) -> StageSize {
     const int64_t parts = std::max(ceil_div(threads, sharing.joined * part.sequences), ceil_div(extent, block));
     // A step is a multiple of `multiple` that fits the block. If the block is smaller, one step holds `multiple` rows.
-    const int64_t step = std::min(round_up(even_step(extent, parts, block), multiple),
+    const int64_t step = std::min(round_up(rows_per_item(extent, parts, block), multiple),
                                   std::max(block / multiple, int64_t{1}) * multiple);
     return {part.sequences * ceil_div(extent, step), ceil_div(extent, step), step};
   };
@@ -81,11 +81,11 @@ bool set_item(const Stage& stage, const StageSize& size, const Part& part, const
       item->rows = context.batch.output_starts[item->sequence + 1] - item->row;
       break;
     default: {
-      const Source source = context.source_of(stage.key_rows);
+      const Source source = context.key_source_of(stage.key_rows);
       if (!stage.lengths.has(source.length(item->sequence))) return false;
       const int64_t first = within * size.step, length = source.length(item->sequence);
       const int64_t all = stage.domain == Domain::source_rows       ? length
-                          : stage.domain == Domain::compressed_rows ? stage.compressed(length)
+                          : stage.domain == Domain::compressed_rows ? stage.compressed_row_count(length)
                                                                     : stage.extent;
       if (first >= all) return false;
       if (stage.domain == Domain::source_columns) {

@@ -12,7 +12,7 @@ namespace LINFORMER_NAMESPACE::cuda {
 
 // The place and the number of the keys and values of a group of heads.
 struct GroupKeys {
-  int64_t offset = 0;  // The group's first element in the slot of a sequence.
+  int64_t offset = 0;  // The group's first element in the slot of a sequence or, with `by_rows`, in a row.
   // The number of keys. If it is 0 and `window` is 0, there is a key for each row of the sequence. If `window` is
   // positive, convolution or pooling makes a key from each window of rows.
   int64_t count = 0;
@@ -28,9 +28,10 @@ struct AttentionParameters {
   // attention) the keys of all sequences follow one another, and `slot` is the number of elements of a row.
   int64_t key_ld = 0, slot = 0;
   bool by_rows = false;
-  // Compressed keys and values that all queries of a sequence see in addition to the keys in their window (RowsBeside).
-  // `beside` is their number, and `exact_beside` is the number of exact tokens among them. The others stand for
-  // `span_beside` positions. `beside_slot` is the number of elements from one sequence to the next.
+  // Compressed keys and values (RowsBeside). All queries of a sequence see the first visible_beside() of them, in
+  // addition to the keys in their window. `beside` is their number, and the first `exact_beside` of them are exact
+  // tokens. The others stand for `span_beside` positions. `beside_slot` is the number of elements from one sequence to
+  // the next.
   const float *keys_beside = nullptr, *values_beside = nullptr;
   int64_t beside = 0, exact_beside = 0, span_beside = 0, beside_slot = 0;
   const GroupKeys* groups = nullptr;  // An element for each group of heads in the layer.
@@ -39,7 +40,8 @@ struct AttentionParameters {
   const int32_t* sources = nullptr;    // [sequences + 1], the first of the rows that a sequence's keys are made of.
   const uint8_t* masks = nullptr;      // The masks of the queries, or null.
   const uint8_t* key_masks = nullptr;  // The masks of the keys if masked keys are excluded, otherwise null.
-  // [heads, bias_ld]. Points to the middle of the first row, the bias for key - query = 0. `keys_beside` have no bias.
+  // [heads, bias_ld]. Points to the middle of the first row, which is the bias for key position - query position = 0.
+  // `keys_beside` have no bias.
   const float* position_bias = nullptr;
   int64_t bias_ld = 0, window = 0;
   int d_head = 0;
@@ -78,7 +80,7 @@ struct AttentionKernel {
   AttentionParameters p;
 
   LINFORMER_DEVICE void operator()(Block<threads>& block, Shared& s) const {
-    const int sequence = p.first_only ? static_cast<int>(block.x()) : sequence_of(block.x()), head = block.y();
+    const int sequence = p.first_only ? static_cast<int>(block.x()) : sequence_of_block(block.x()), head = block.y();
     const int64_t start = p.starts[sequence], begin = p.first_only ? sequence : start;
     const int64_t n = p.first_only ? 1 : p.starts[sequence + 1] - begin;
     const int64_t first_row = p.first_only ? 0 : (block.x() - first_block(sequence)) * rows;
@@ -97,7 +99,8 @@ struct AttentionKernel {
     PerWarp<WarpState, threads> states;
     block.each([&](int thread) {
       const uint8_t* masks = p.masks == nullptr ? nullptr : p.masks + start + first_row;
-      put(thread, read<rows>(thread, p.query + (begin + first_row) * p.query_ld + column, p.query_ld, here, masks),
+      store_to_shared(
+          thread, load_part<rows>(thread, p.query + (begin + first_row) * p.query_ld + column, p.query_ld, here, masks),
           &s.query[0][0]);
     });
     block.each_warp([&](Warp& warp) {
@@ -116,16 +119,17 @@ struct AttentionKernel {
     const auto some = [&](const float* key_rows, const float* value_rows, int64_t first, int64_t all, const Reach& by) {
       const int left = static_cast<int>(all - first < keys_at_once ? all - first : keys_at_once);
       block.each([&](int thread) {
-        const auto some_keys = read<keys_at_once>(thread, key_rows + first * p.key_ld, p.key_ld, left, nullptr);
-        const auto some_values = read<keys_at_once>(thread, value_rows + first * p.key_ld, p.key_ld, left, nullptr);
-        put(thread, some_keys, &s.keys[0][0]);
-        put(thread, some_values, &s.values[0][0]);
+        const auto some_keys = load_part<keys_at_once>(thread, key_rows + first * p.key_ld, p.key_ld, left, nullptr);
+        const auto some_values =
+            load_part<keys_at_once>(thread, value_rows + first * p.key_ld, p.key_ld, left, nullptr);
+        store_to_shared(thread, some_keys, &s.keys[0][0]);
+        store_to_shared(thread, some_values, &s.values[0][0]);
       });
       block.each_warp([&](Warp& warp) {
         if (warp.index() * tile_rows < here) attend(warp, s, states.of(warp), by, first, left);
       });
     };
-    const int64_t beside = int64_t{sequence} * p.beside_slot + keys.offset, all_beside = seen_beside(source_rows);
+    const int64_t beside = int64_t{sequence} * p.beside_slot + keys.offset, all_beside = visible_beside(source_rows);
     for (int64_t first = 0; first < all_beside; first += keys_at_once) {
       some(p.keys_beside + beside, p.values_beside + beside, first, all_beside, {head, first_row, source, here, false});
     }
@@ -140,7 +144,7 @@ struct AttentionKernel {
                          [&](float& x, TileRow row, int c) { narrow(x * state.sum[row], to + row.row * ld + c); });
     });
     T* const context = static_cast<T*>(p.context) + (begin + first_row) * p.context_ld + column;
-    block.each([&](int thread) { store(thread, &s.query[0][0], context, here); });
+    block.each([&](int thread) { store_context(thread, &s.query[0][0], context, here); });
   }
 
   // Returns the number of blocks for `all_rows` queries in `all_sequences` sequences. A sequence may get one block more
@@ -163,8 +167,8 @@ struct AttentionKernel {
     bool checked;
   };
 
-  // Returns RowsBeside::seen(n) for a sequence of n rows.
-  LINFORMER_DEVICE int64_t seen_beside(int64_t n) const {
+  // Returns RowsBeside::visible_rows(n) for a sequence of n rows.
+  LINFORMER_DEVICE int64_t visible_beside(int64_t n) const {
     if (p.span_beside == 0) return p.beside;
     if (n <= p.window + 1) return 0;
     const int64_t some = p.exact_beside + ((p.beside - p.exact_beside) * n + p.span_beside - 1) / p.span_beside;
@@ -172,7 +176,7 @@ struct AttentionKernel {
   }
 
   LINFORMER_DEVICE int64_t first_block(int sequence) const { return p.starts[sequence] / rows + sequence; }
-  LINFORMER_DEVICE int sequence_of(int64_t index) const {
+  LINFORMER_DEVICE int sequence_of_block(int64_t index) const {
     int low = 0, high = p.sequences;  // Searches the last sequence whose first block is not behind `index`.
     while (high - low > 1) {
       const int middle = low + (high - low) / 2;
@@ -194,8 +198,8 @@ struct AttentionKernel {
   };
   // Loads a thread's part. Rows from `present` on, masked rows and columns beyond the head's are zero.
   template <int all>
-  LINFORMER_DEVICE Part<all> read(int thread, const float* from, int64_t from_ld, int present,
-                                  const uint8_t* masks) const {
+  LINFORMER_DEVICE Part<all> load_part(int thread, const float* from, int64_t from_ld, int present,
+                                       const uint8_t* masks) const {
     Part<all> part;
     const bool whole = p.d_head % 4 == 0 && aligned(from, from_ld * int64_t{sizeof(float)});
     LINFORMER_UNROLL
@@ -217,14 +221,14 @@ struct AttentionKernel {
     return part;
   }
   template <int all>
-  static LINFORMER_DEVICE void put(int thread, const Part<all>& part, T* to) {
+  static LINFORMER_DEVICE void store_to_shared(int thread, const Part<all>& part, T* to) {
     LINFORMER_UNROLL
     for (int i = 0; i < Part<all>::count; ++i) {
       const int at = thread + i * threads;
       *reinterpret_cast<Pack<T, 4>*>(to + at / (depth / 4) * ld + at % (depth / 4) * 4) = part.x[i];
     }
   }
-  LINFORMER_DEVICE void store(int thread, const T* from, T* to, int count) const {
+  LINFORMER_DEVICE void store_context(int thread, const T* from, T* to, int count) const {
     if (p.d_head % unit == 0 && aligned(to, p.context_ld * int64_t{sizeof(T)})) {
       for (int i = thread; i < count * (depth / unit); i += threads) {
         const int r = i / (depth / unit), c = i % (depth / unit) * unit;
@@ -242,9 +246,9 @@ struct AttentionKernel {
   }
 
   // Returns the score after masks and the position bias. The score is scaled later, so the bias is divided by the
-  // scale. A key that the query can't reach gets a lower score than a masked key. If all keys in reach are masked,
-  // skipping blocks of keys out of reach then makes no difference to the result.
-  LINFORMER_DEVICE float masked(float score, int head, int64_t row, int64_t key, int64_t source) const {
+  // scale. A key outside the causal or window range of the query gets a lower score than a masked key. So if all keys
+  // in range are masked, the result is the same whether blocks of keys out of range are skipped or not.
+  LINFORMER_DEVICE float mask_and_bias(float score, int head, int64_t row, int64_t key, int64_t source) const {
     if (p.key_masks != nullptr && (p.key_masks[source + key] & 1) != 0) score = -1e30f;
     if (p.position_bias != nullptr) score += p.position_bias[head * p.bias_ld + key - row] / p.scale;
     const bool reaches =
@@ -252,23 +256,23 @@ struct AttentionKernel {
     return reaches ? score : -2e30f;
   }
 
-  // Adds a block of keys to the online softmax of a warp's 16 queries. The block has `left` keys, from key `first` on.
+  // Adds a block of `key_count` keys, from key `first` on, to the online softmax of a warp's 16 queries.
   LINFORMER_DEVICE void attend(Warp& warp, Shared& s, WarpState& state, const Reach& reach, int64_t first,
-                               int left) const {
+                               int key_count) const {
     const int begin = warp.index() * tile_rows;
     float* const scratch = s.scratch[warp.index()];
     RowTile<keys_at_once> weights;
     weights.zero(warp);
     weights.template multiply_transposed<T, depth>(warp, s.query[begin], s.keys[0], ld, scratch);
     const float unit_of_2 = p.scale * log2_e;
-    if (reach.checked || left < keys_at_once) {
+    if (reach.checked || key_count < keys_at_once) {
       weights.each(warp, [&](float& x, TileRow row, int j) {
         const int r = begin + row.row;
-        if (j >= left) {
+        if (j >= key_count) {
           x = lowest;
         } else {
           if (reach.checked && r < reach.rows) {
-            x = masked(x, reach.head, reach.first_row + r, first + j, reach.source);
+            x = mask_and_bias(x, reach.head, reach.first_row + r, first + j, reach.source);
           }
           x *= unit_of_2;
         }
@@ -280,8 +284,8 @@ struct AttentionKernel {
     highest.each([&](float& value, TileRow row) {
       if (state.highest[row] > value) value = state.highest[row];
     });
-    rescale.each([&](float& value, TileRow row) { value = power_of_2(state.highest[row] - highest[row]); });
-    weights.each(warp, [&](float& x, TileRow row, int) { x = power_of_2(x - highest[row]); });
+    rescale.each([&](float& value, TileRow row) { value = exp2_approximate(state.highest[row] - highest[row]); });
+    weights.each(warp, [&](float& x, TileRow row, int) { x = exp2_approximate(x - highest[row]); });
     const RowValues sum = weights.sum(warp);
     state.sum.each([&](float& value, TileRow row) { value = value * rescale[row] + sum[row]; });
     state.highest = highest;
@@ -289,7 +293,7 @@ struct AttentionKernel {
     state.context.template multiply<T, keys_at_once>(warp, weights, s.values[0], ld, scratch);
   }
 
-  static LINFORMER_DEVICE float power_of_2(float x) {
+  static LINFORMER_DEVICE float exp2_approximate(float x) {
 #if defined(__CUDACC__)
     float result;
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));

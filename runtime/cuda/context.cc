@@ -2,7 +2,7 @@
 
 namespace LINFORMER_NAMESPACE::cuda {
 
-Source Context::source_of(const KeyRows& key_rows) const {
+Source Context::key_source_of(const KeyRows& key_rows) const {
   if (key_rows.reads_states(batch.has_states)) {
     return {device_buffer(BufferId::encoder_states), program.states_width, BufferId::state_starts,
             BufferId::state_masks, batch.state_starts};
@@ -26,20 +26,20 @@ Operand Context::operand(const View& view, const Item& item) const {
       x.data = device_buffer(view.buffer) + (item.row * view.ld + view.offset) * element_bytes(view.type);
       break;
     case Place::source: {
-      const Source source = source_of(item);
+      const Source source = key_source_of(item);
       x.ld = source.ld;
       x.step = item.n * source.ld;
       x.data = source.rows + source.host_starts[item.sequence] * source.ld * int64_t{sizeof(float)};
       break;
     }
     case Place::sequence:
-      x.step = program.slot(view.buffer);
+      x.step = program.slot_elements(view.buffer);
       x.data = device_buffer(view.buffer) + (item.sequence * x.step + view.offset) * int64_t{sizeof(float)};
       break;
     case Place::key_rows:
       x.step = item.n * view.ld;
       x.data = device_buffer(view.buffer) +
-               int64_t{source_of(item).host_starts[item.sequence]} * view.ld * int64_t{sizeof(float)};
+               int64_t{key_source_of(item).host_starts[item.sequence]} * view.ld * int64_t{sizeof(float)};
       break;
     case Place::block:
       x.step = item.rows * view.ld;

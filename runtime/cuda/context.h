@@ -15,14 +15,14 @@
 
 namespace LINFORMER_NAMESPACE::cuda {
 
-// The rows that a stage's ops compute: rows [row, row + rows) of the batch, or of each of `count` sequences of equal
-// length.
+// The rows that a stage's ops compute: rows [row, row + rows) of the stage's domain, or of each of `count` sequences.
+// These have the same length, unless the stage computes the same for every length.
 struct Item {
   const Stage& stage;
   const Destination& call;
   int64_t row = 0, rows = 0;
   int64_t sequence = 0, count = 1;
-  int64_t n = 0;             // The number of rows that the keys of each sequence are made of.
+  int64_t n = 0;             // The rows that each sequence's keys are made of. If whole_batch, those of all sequences.
   bool whole_batch = false;  // The item has the rows of all sequences.
   int64_t group = 0;         // The group of heads, in stages of the domain key_heads.
 };
@@ -34,18 +34,18 @@ struct Operand {
   int64_t rows = 0, cols = 0, ld = 0;
   int64_t count = 1, step = 0;
   float* floats() const { return reinterpret_cast<float*>(data); }
-  Operand one(int64_t i) const {
+  Operand matrix_at(int64_t i) const {
     Operand result = *this;
     result.data += i * step * element_bytes(type);
     result.count = 1;
     return result;
   }
   // Returns whether the matrices follow one another in memory without gaps.
-  bool follow() const { return step == rows * ld; }
-  // Returns the operand as one matrix of all rows if follow(), otherwise unchanged.
-  Operand joined() const {
+  bool forms_one_matrix() const { return step == rows * ld; }
+  // Returns the operand as one matrix of all rows if forms_one_matrix(), otherwise unchanged.
+  Operand as_one_matrix() const {
     Operand result = *this;
-    if (count > 1 && follow()) {
+    if (count > 1 && forms_one_matrix()) {
       result.rows *= count;
       result.count = 1;
     }
@@ -66,14 +66,14 @@ inline bool aligned(const void* data) { return reinterpret_cast<uintptr_t>(data)
 
 // Calls run(static_cast<T*>(nullptr)), where T is the C++ type of the elements.
 template <class Run>
-Status typed(ElementType type, Run&& run) {
+Status with_element_type(ElementType type, Run&& run) {
   if (type == ElementType::f16) return run(static_cast<Half*>(nullptr));
   if (type == ElementType::bf16) return run(static_cast<Bf16*>(nullptr));
   return run(static_cast<float*>(nullptr));
 }
 
-// The data of a session that the code of ops uses. The executor fills it. Ops change only the stream and the memory
-// from `staging` on.
+// The data of a session that the code of ops uses. The executor fills it. Ops change only the stream, the device's
+// memory, and the caller's arena from `staging` on.
 struct Context {
   const Program& program;
   const ArenaLayout& layout;
@@ -91,11 +91,11 @@ struct Context {
       : program(own_program), layout(own_layout), options(own_options), type(own_program.target.all) {}
 
   // Returns the rows that the keys of the item's layer are made of.
-  Source source_of(const Item& item) const { return source_of(item.stage.key_rows); }
-  Source source_of(const KeyRows& key_rows) const;
+  Source key_source_of(const Item& item) const { return key_source_of(item.stage.key_rows); }
+  Source key_source_of(const KeyRows& key_rows) const;
   std::byte* device_buffer(BufferId id) const { return memory + layout.offsets[static_cast<int>(id)]; }
   template <class T>
-  const T* device_as(BufferId id) const {
+  const T* device_buffer_as(BufferId id) const {
     return reinterpret_cast<const T*>(device_buffer(id));
   }
   std::byte* scratch(uint64_t offset) const {
@@ -106,9 +106,9 @@ struct Context {
   const float* floats(const View& view) const;
   // Launches a kernel that calls `op` for each element of a matrix of `rows` x `cols`.
   template <class Kernel>
-  Status each_element(const Kernel& op, int64_t rows, int64_t cols) {
+  Status launch_each_element(const Kernel& op, int64_t rows, int64_t cols) {
     const EachElement<Kernel> kernel{op, rows, cols};
-    return rows * cols == 0 && !stream->rehearses() ? Status() : stream->launch(kernel, kernel.grid());
+    return rows * cols == 0 && !stream->in_dry_run() ? Status() : stream->launch(kernel, kernel.grid());
   }
 };
 

@@ -14,7 +14,7 @@ namespace {
 
 template <class Struct>
 concept MayLackKernel = requires(const Struct& op) {
-  check(op);
+  check_supported(op);
 };
 
 // Fills the table that tells the attention kernel where the keys of each group of heads are.
@@ -69,7 +69,7 @@ CudaExecutor::~CudaExecutor() {
 Status CudaExecutor::check_ops() const {
   for (const Op& op : program_.ops) {
     LINFORMER_TRY(with_struct(op, []<class Struct>(const Struct& own) {
-      if constexpr (MayLackKernel<Struct>) return check(own);
+      if constexpr (MayLackKernel<Struct>) return check_supported(own);
       return Status();
     }));
   }
@@ -78,7 +78,7 @@ Status CudaExecutor::check_ops() const {
 
 Status CudaExecutor::prepare(WeightStore& store) {
   LINFORMER_TRY(check_ops());
-  if (!program_.arena.lay_out(&layout_) || !device_scratch(program_, &context_.regions)) {
+  if (!program_.arena.lay_out(&layout_) || !lay_out_device_scratch(program_, &context_.regions)) {
     return Status::error(Code::too_long, "the session's memory can't be addressed: lower max_tokens or max_batch");
   }
   if (context_.options.profile && !profile_.try_resize(program_.ops.size())) {
@@ -105,7 +105,7 @@ Status CudaExecutor::prepare(WeightStore& store) {
       device.upload(context_.scratch(context_.regions.groups), groups.data(), groups.size() * sizeof(GroupKeys)));
   context_.stream->set_workspace(context_.scratch(context_.regions.workspace),
                                  context_.regions.total - device_alignment - context_.regions.workspace);
-  context_.stream->set_shapes(
+  context_.stream->set_usual_sizes(
       program_.extents.rows,
       std::min(device_e_slice, std::max(program_.extents.tokens, program_.extents.encoder_states)));
   context_.staging = layout_.offsets[static_cast<int>(BufferId::rows)];
@@ -120,32 +120,32 @@ Status CudaExecutor::start(std::byte* arena) {
   const Device& device = context_.weights->device();
   const Device::Current current(device);
   context_.stream->pin(arena, host_bytes());
-  fill_tables();
+  fill_position_tables();
   const uint64_t tables = layout_.offsets[static_cast<int>(BufferId::position_table)];
   LINFORMER_TRY(device.upload(context_.memory + tables, arena_ + tables, context_.staging - tables));
-  context_.stream->rehearse(true);
-  LINFORMER_TRY(rehearse());
-  context_.stream->rehearse(false);
+  context_.stream->set_dry_run(true);
+  LINFORMER_TRY(dry_run());
+  context_.stream->set_dry_run(false);
   return {};
 }
 
-// Makes a dry run of everything that a call may need: all sections for the longest text, and each layer's stages for
-// short texts (E (Z W)) with the longest of these texts. A single text is enough, because the algorithms of products
-// don't depend on the number of texts.
-Status CudaExecutor::rehearse() {
+// Makes a dry run (Stream::set_dry_run) of everything that a call may need: all sections for the longest text, and each
+// layer's stages for short texts (E (Z W)) with the longest of these. One text is enough, because the algorithms of
+// products don't depend on the number of texts; only heads on pairs need two.
+Status CudaExecutor::dry_run() {
   const Extents& e = program_.extents;
   for (const bool states : {false, true}) {
     if (states ? program_.states_width == 0 : program_.needs_states) continue;
     context_.batch = {};
     context_.batch.has_states = states;
     const int64_t longest = std::min(e.tokens, e.rows);
-    LINFORMER_TRY(rehearse_all(longest, e.encoder_states));
+    LINFORMER_TRY(dry_run_all(longest, e.encoder_states));
     for (const LayerSections& layer : program_.layers) {
       for (int32_t i = layer.stages.begin; i < layer.stages.end; ++i) {
         const Stage& stage = program_.stages[static_cast<size_t>(i)];
         if (stage.lengths.below == INT64_MAX) continue;
-        const Destination to = rehearsed(std::clamp<int64_t>(stage.lengths.below - 1, 1, longest),
-                                         std::min(stage.lengths.below - 1, e.encoder_states));
+        const Destination to = set_up_dry_run(std::clamp<int64_t>(stage.lengths.below - 1, 1, longest),
+                                              std::min(stage.lengths.below - 1, e.encoder_states));
         LINFORMER_TRY(run_stage(stage, to));
       }
     }
@@ -153,9 +153,9 @@ Status CudaExecutor::rehearse() {
   return {};
 }
 
-// Sets up the batch for a dry run with one text of `length` rows and `states` encoder states. Returns its destination,
-// to which nothing is written.
-Destination CudaExecutor::rehearsed(int64_t length, int64_t states) {
+// Sets up the batch for a dry run with one text of `length` rows and `encoder_states` encoder states. Returns the
+// destination, to which nothing is written.
+Destination CudaExecutor::set_up_dry_run(int64_t length, int64_t encoder_states) {
   int32_t* starts = buffer<int32_t>(BufferId::row_starts);
   starts[0] = 0;
   starts[1] = static_cast<int32_t>(length);
@@ -166,7 +166,7 @@ Destination CudaExecutor::rehearsed(int64_t length, int64_t states) {
   if (context_.batch.has_states) {
     int32_t* state_starts = buffer<int32_t>(BufferId::state_starts);
     state_starts[0] = 0;
-    state_starts[1] = static_cast<int32_t>(states);
+    state_starts[1] = static_cast<int32_t>(encoder_states);
     context_.batch.state_starts = state_starts;
   }
   static constexpr MaskPosition positions[device_positions] = {};
@@ -176,15 +176,15 @@ Destination CudaExecutor::rehearsed(int64_t length, int64_t states) {
   return to;
 }
 
-Status CudaExecutor::rehearse_all(int64_t length, int64_t states) {
-  const Destination to = rehearsed(length, states);
+Status CudaExecutor::dry_run_all(int64_t length, int64_t encoder_states) {
+  const Destination to = set_up_dry_run(length, encoder_states);
   LINFORMER_TRY(run_section(program_.embedding, to));
   for (const LayerSections& layer : program_.layers) LINFORMER_TRY(run_section(layer.stages, to));
   LINFORMER_TRY(run_section(program_.finish, to));
   LINFORMER_TRY(run_section(program_.output_hidden, to));
   LINFORMER_TRY(run_section(program_.first_rows, to));
-  // Heads that compare two texts need two sequences. The stages of scores don't read the starts of sequences, so those
-  // of the second one needn't be set.
+  // Heads that compare two texts need two sequences. The stages of scores don't read where sequences start, so the
+  // start of the second sequence needn't be set.
   context_.batch.sequences = std::min<int64_t>(2, program_.extents.sequences);
   LINFORMER_TRY(run_section(program_.pooled, to));
   for (const HeadSections& head : program_.heads) LINFORMER_TRY(run_section(head.stages, to));

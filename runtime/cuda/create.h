@@ -11,9 +11,10 @@ namespace LINFORMER_NAMESPACE::cuda {
 
 struct ExecutorOptions {
   int device = 0;
-  void* stream = nullptr;       // The caller's cudaStream_t. If null, the executor creates a stream.
-  bool device_outputs = false;  // The outputs of a Request are in the device's memory, and run() doesn't wait for them.
-  bool tf32 = false;            // Products in f32 may round their operands to 10 bits (TF32).
+  void* stream = nullptr;  // The caller's cudaStream_t. If null, the executor creates a stream.
+  // The outputs of a Request are in the device's memory. If `stream` is set, too, run() doesn't wait for them.
+  bool device_outputs = false;
+  bool tf32 = false;  // Products in f32 may round their operands to TF32, whose fraction has 10 bits.
   bool profile = false;
 };
 

@@ -6,7 +6,7 @@ namespace {
 #define LINFORMER_STRING(x) #x
 #define LINFORMER_NUMBER(x) LINFORMER_STRING(x)
 
-// Only this version of the library is opened, because the calls were checked against the header of this version.
+// Only the library with the header's major version is opened, because the calls were checked against this header.
 constexpr LibraryNames names = {"cuBLASLt",
                                 "CUDA " LINFORMER_NUMBER(CUBLAS_VER_MAJOR) "'s libcublas",
                                 {"libcublasLt.so." LINFORMER_NUMBER(CUBLAS_VER_MAJOR), nullptr}};

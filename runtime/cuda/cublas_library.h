@@ -9,8 +9,8 @@
 
 namespace LINFORMER_NAMESPACE::cuda {
 
-// The functions of cuBLASLt. The members for descriptions are the functions that the inline functions of cublasLt.h
-// call.
+// The functions of cuBLASLt. Those whose names end in _internal are called by the inline functions of cublasLt.h that
+// have the rest of the name.
 struct CublasLibrary {
   decltype(&::cublasLtCreate) create;
   decltype(&::cublasLtDestroy) destroy;

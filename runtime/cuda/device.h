@@ -70,7 +70,8 @@ struct Product {
   int64_t a_ld = 0, b_ld = 0, c_ld = 0;
   bool transposed = false;  // B is a weight, [n, k]. Otherwise A is a weight, and k depends on a sequence's length.
   bool adds = false;        // Computes C += A B. Only if C is f32.
-  int64_t usual_m = 0;  // The rows of the largest call, for which the algorithm is chosen. If 0, those of set_shapes().
+  // The rows of the largest call, for which the algorithm is chosen. If 0, those of set_usual_sizes().
+  int64_t usual_m = 0;
   bool batched = false;  // `count` may differ between calls. Calls with one product then use the same algorithm, too.
   int64_t count = 1;
   int64_t a_step = 0, b_step = 0, c_step = 0;  // The number of elements from one matrix to the next.
@@ -82,8 +83,8 @@ class Stream {
  public:
   struct Options {
     void* stream = nullptr;  // The caller's cudaStream_t. If null, a stream is created.
-    bool tf32 = false;       // Products in f32 may round their operands to 10 bits (TF32).
-    bool laps = false;       // lap() measures times.
+    bool tf32 = false;       // Products in f32 may round their operands to TF32, whose fraction has 10 bits.
+    bool laps = false;       // end_lap() measures times.
   };
   static Result<std::unique_ptr<Stream>> create(const Device& device, const Options& options);
   ~Stream();
@@ -92,14 +93,14 @@ class Stream {
 
   // Starts or ends a dry run. In a dry run nothing is copied or launched. Kernels are loaded, and each product chooses
   // its algorithm and runs once, on whatever the memory holds. Later calls then allocate nothing.
-  void rehearse(bool on) { rehearses_ = on; }
-  bool rehearses() const { return rehearses_; }
+  void set_dry_run(bool on) { in_dry_run_ = on; }
+  bool in_dry_run() const { return in_dry_run_; }
   void set_workspace(std::byte* memory, uint64_t bytes) { workspace_ = memory, workspace_bytes_ = bytes; }
   // Sets the sizes for which algorithms are chosen: the rows that weights are multiplied with, and the rows that E is
   // multiplied with, which are the K of these products.
-  void set_shapes(int64_t rows, int64_t depth) { rows_ = rows, depth_ = depth; }
-  // Copies `rows` rows of `bytes` bytes. Each side is in the host's or in the device's memory. Host memory may be read
-  // or written until the stream has finished the copy.
+  void set_usual_sizes(int64_t rows, int64_t depth) { rows_ = rows, depth_ = depth; }
+  // Copies `rows` rows of `bytes` bytes. `to` and `from` are each in the host's or in the device's memory. The stream
+  // may still read or write host memory after the function has returned, until it has finished the copy.
   Status copy(void* to, int64_t to_step, const void* from, int64_t from_step, int64_t bytes, int64_t rows);
   Status multiply(const Product& product);
   template <class Kernel>
@@ -111,8 +112,8 @@ class Stream {
   Status wait();
   // With Options::laps, ends a lap: the work that was queued since the previous lap. read_laps() waits for the laps and
   // adds the time of each to its *seconds; a lap with a null pointer isn't counted. On a GPU a lap ends with an event,
-  // so that the stream needn't wait. lap() calls read_laps() when many laps are unread.
-  Status lap(double* seconds);
+  // so that the stream needn't wait. end_lap() calls read_laps() when many laps are unread.
+  Status end_lap(double* seconds);
   Status read_laps();
   // Pins host memory, so that copies are faster. The memory stays the caller's. An error of the system is ignored.
   void pin(std::byte* memory, uint64_t bytes);
@@ -120,15 +121,15 @@ class Stream {
  private:
   explicit Stream(const Device& device) : device_(device) {}
   [[maybe_unused]] const Device& device_;
-  bool rehearses_ = false;
+  bool in_dry_run_ = false;
   std::byte* workspace_ = nullptr;
   uint64_t workspace_bytes_ = 0;
   int64_t rows_ = 1, depth_ = 1;
 #if defined(LINFORMER_CUDA_SIMULATED)
   double lap_began_ = 0;
 #else
-  // The properties of a product that decide its algorithm. The number of rows is not one of them, because it differs
-  // from call to call.
+  // The properties of a product that decide its algorithm. The size that differs from call to call is not one of them:
+  // m if B is a weight, and k if A is one.
   struct Kind {
     ElementType type, out_type;
     bool transposed, adds, batched, bias;
@@ -142,7 +143,7 @@ class Stream {
     cublasLtMatmulAlgo_t algorithm;
   };
   struct Description;
-  Status choose(const Product& product, const Kind& kind, cublasLtMatmulAlgo_t* algorithm) const;
+  Status choose_algorithm(const Product& product, const Kind& kind, cublasLtMatmulAlgo_t* algorithm) const;
 
   cudaStream_t stream_ = nullptr;
   cudaEvent_t mark_ = nullptr;
@@ -175,7 +176,7 @@ inline Simulated::Kernel simulated_kernel(simulated_name<Kernel>());
 // Not inlined, because tests/cuda/kernels.py lists the kernels by the symbols of this function.
 template <class Kernel>
 [[gnu::noinline]] Status Stream::launch(const Kernel& kernel, Grid grid) {
-  if (rehearses_ || grid.empty()) return {};
+  if (in_dry_run_ || grid.empty()) return {};
   if (!grid.fits()) return too_many_blocks();
   simulated_kernel<Kernel>.launched = true;
   alignas(64) std::byte bytes[sizeof(typename Kernel::Shared)];
@@ -205,7 +206,7 @@ template <class Kernel>
 Status Stream::launch(const Kernel& kernel, Grid grid) {
   constexpr int bytes = static_cast<int>(sizeof(typename Kernel::Shared));
   constexpr int without_asking = 48 * 1024;
-  if (rehearses_) {
+  if (in_dry_run_) {
     cudaFuncAttributes attributes;
     const cudaError_t loaded = cudaFuncGetAttributes(&attributes, run_kernel<Kernel>);
     if (loaded != cudaSuccess) return launch_error("cudaFuncGetAttributes", loaded);

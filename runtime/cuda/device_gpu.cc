@@ -159,7 +159,7 @@ void Stream::pin(std::byte* memory, uint64_t bytes) {
 }
 
 Status Stream::copy(void* to, int64_t to_step, const void* from, int64_t from_step, int64_t bytes, int64_t rows) {
-  if (rehearses_ || bytes == 0 || rows == 0) return {};
+  if (in_dry_run_ || bytes == 0 || rows == 0) return {};
   const bool together = rows == 1 || (to_step == bytes && from_step == bytes);
   const cudaError_t status =
       together ? cudaMemcpyAsync(to, from, static_cast<size_t>(bytes * rows), cudaMemcpyDefault, stream_)
@@ -169,7 +169,7 @@ Status Stream::copy(void* to, int64_t to_step, const void* from, int64_t from_st
 }
 
 Status Stream::mark() {
-  if (rehearses_) return {};
+  if (in_dry_run_) return {};
   const cudaError_t status = cudaEventRecord(mark_, stream_);
   return status == cudaSuccess ? Status() : launch_error("cudaEventRecord", status);
 }
@@ -184,8 +184,8 @@ Status Stream::wait() {
   return status == cudaSuccess ? Status() : launch_error("cudaStreamSynchronize", status);
 }
 
-Status Stream::lap(double* seconds) {
-  if (rehearses_) return {};
+Status Stream::end_lap(double* seconds) {
+  if (in_dry_run_) return {};
   if (laps_ + 1 == lap_events_.size()) LINFORMER_TRY(read_laps());
   lap_events_[laps_].seconds = seconds;
   const cudaError_t status = cudaEventRecord(lap_events_[laps_ + 1].begin, stream_);
@@ -265,7 +265,7 @@ Stream::Kind Stream::kind_of(const Product& p) {
 
 // Chooses the algorithm of a product. Algorithms that split K among blocks are excluded, because the split, and so the
 // rounding, would depend on the number of rows.
-Status Stream::choose(const Product& product, const Kind& kind, cublasLtMatmulAlgo_t* algorithm) const {
+Status Stream::choose_algorithm(const Product& product, const Kind& kind, cublasLtMatmulAlgo_t* algorithm) const {
   Description d;
   cublasStatus_t status = d.init(product, tf32_);
   cublasLtMatmulPreferenceOpaque_t preference;
@@ -302,15 +302,15 @@ Status Stream::multiply(const Product& p) {
   for (const Chosen& chosen : chosen_) {
     if (chosen.kind == kind) known = &chosen;
   }
-  if (rehearses_ && known != nullptr) return {};
+  if (in_dry_run_ && known != nullptr) return {};
   Chosen made{kind, {}};
   if (known == nullptr) {
     Product usual = p;  // The algorithm is chosen for the usual sizes, so that it doesn't depend on the first call.
     (p.transposed ? usual.m : usual.k) = p.usual_m > 0 ? p.usual_m : p.transposed ? rows_ : depth_;
     usual.count = 1;
-    LINFORMER_TRY(choose(usual, kind, &made.algorithm));
+    LINFORMER_TRY(choose_algorithm(usual, kind, &made.algorithm));
     known = &made;
-    if (rehearses_ && !chosen_.try_push(made)) return Status::error(Code::out_of_memory, "no memory for products");
+    if (in_dry_run_ && !chosen_.try_push(made)) return Status::error(Code::out_of_memory, "no memory for products");
   }
   const float one = 1, beta = p.adds ? 1.f : 0.f;
   const auto run = [&](const cublasLtMatmulAlgo_t& algorithm) {
@@ -319,7 +319,7 @@ Status Stream::multiply(const Product& p) {
   };
   status = run(known->algorithm);
   if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE) {
-    LINFORMER_TRY(choose(p, kind, &made.algorithm));  // The usual algorithm can't compute this shape.
+    LINFORMER_TRY(choose_algorithm(p, kind, &made.algorithm));  // The usual algorithm can't compute this shape.
     status = run(made.algorithm);
   }
   return status == CUBLAS_STATUS_SUCCESS ? Status() : blas_error("cublasLtMatmul", status);

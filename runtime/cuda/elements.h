@@ -1,4 +1,5 @@
-// Kernels that compute each element of a matrix from elements at the same place, or from a table row given by an index.
+// Kernels for operations on elements: an operation is called for each row and column of a matrix, and reads few
+// elements.
 #pragma once
 
 #include <cmath>
@@ -104,8 +105,8 @@ struct Prefix {
   }
 };
 
-// Sets rows to zero: all rows, the rows with an id if `ids` is not null, or the rows whose mask has a bit of `mask` if
-// `masks` is not null.
+// Sets rows to zero: all rows; or, if `ids` is not null, the rows whose id is `id`; or, if `masks` is not null, the
+// rows whose mask has a bit of `mask`.
 struct Zero {
   float* out;
   int64_t out_ld;
@@ -113,7 +114,7 @@ struct Zero {
   const uint8_t* masks;
   int32_t id;
   uint8_t mask;
-  const int32_t* starts;  // If not null, row s of `out` is row starts[s] of the batch, whose mask counts.
+  const int32_t* starts;  // If not null, row s of `out` belongs to row starts[s] of the batch and reads its mask.
   LINFORMER_DEVICE void operator()(int64_t row, int64_t col) const {
     if (ids != nullptr && ids[row] != id) return;
     if (masks != nullptr && (masks[starts == nullptr ? row : starts[row]] & mask) == 0) return;

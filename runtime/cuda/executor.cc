@@ -8,8 +8,8 @@
 
 namespace LINFORMER_NAMESPACE::cuda {
 
-// Copies the batch that the session packed to the device. Sets a mark behind the copies.
-Status CudaExecutor::send(const Batch& batch) {
+// Copies the batch, which the session has packed, to the device. Sets a mark behind the copies.
+Status CudaExecutor::upload_batch(const Batch& batch) {
   const auto one = [&](BufferId id, int64_t bytes) {
     return context_.stream->copy(context_.device_buffer(id), 0, buffer<std::byte>(id), 0, bytes, 1);
   };
@@ -28,12 +28,12 @@ Status CudaExecutor::send(const Batch& batch) {
 }
 
 Status CudaExecutor::run_ops(const Item& item) {
-  // This lap holds copies of the call. It belongs to no op.
-  if (!profile_.empty()) LINFORMER_TRY(context_.stream->lap(nullptr));
+  // The lap that ends here has measured work that belongs to no op, such as the copies of the batch.
+  if (!profile_.empty()) LINFORMER_TRY(context_.stream->end_lap(nullptr));
   for (int32_t i = item.stage.op_begin; i < item.stage.op_end; ++i) {
     bool fused = false;
     LINFORMER_TRY(run_op(i, item, &fused));
-    if (!profile_.empty()) LINFORMER_TRY(context_.stream->lap(&profile_[static_cast<size_t>(i)].seconds));
+    if (!profile_.empty()) LINFORMER_TRY(context_.stream->end_lap(&profile_[static_cast<size_t>(i)].seconds));
     i += fused;
   }
   return {};
@@ -56,7 +56,7 @@ Status CudaExecutor::run_op(int32_t index, const Item& item, bool* fused) {
 
 // Returns whether the stage computes the same for sequences of any length, because it only multiplies compressed rows
 // by weights.
-bool CudaExecutor::takes_any_length(const Stage& stage) const {
+bool CudaExecutor::ignores_length(const Stage& stage) const {
   if (stage.domain != Domain::compressed_rows) return false;
   for (int32_t i = stage.op_begin; i < stage.op_end; ++i) {
     const Op& op = program_.ops[static_cast<size_t>(i)];
@@ -70,14 +70,14 @@ bool CudaExecutor::takes_any_length(const Stage& stage) const {
 // lengths make no difference. The rows of full attention's keys are stored in the order of the sequences, so the rows
 // of all sequences are one item.
 Status CudaExecutor::run_key_stage(const Stage& stage, const Destination& to) {
-  const Source source = context_.source_of(stage.key_rows);
+  const Source source = context_.key_source_of(stage.key_rows);
   Item item{stage, to};
   if (stage.whole_keys && stage.domain == Domain::source_rows) {
     item.n = item.rows = source.host_starts[context_.batch.sequences];
     item.whole_batch = true;
     return run_ops(item);
   }
-  const bool any = takes_any_length(stage);
+  const bool any = ignores_length(stage);
   for (int64_t s = 0; s < context_.batch.sequences;) {
     const int64_t n = source.length(s);
     int64_t end = s + 1;
@@ -120,14 +120,14 @@ Status CudaExecutor::run_stage(const Stage& stage, const Destination& to) {
     case Domain::scored:
       item.rows = stage.extent == 0 ? context_.batch.rows : context_.batch.sequences / stage.extent;
       LINFORMER_TRY(run_ops(item));
-      return give(context_, item);
+      return copy_logits_to_caller(context_, item);
     case Domain::sequences:
       return run_ops(item);
     case Domain::positions:
       for (const int64_t all = static_cast<int64_t>(to.positions.size()); item.row < all; item.row += item.rows) {
         item.rows = std::min({device_positions, all - item.row, program_.extents.block_rows});
         LINFORMER_TRY(run_ops(item));
-        LINFORMER_TRY(give(context_, item));
+        LINFORMER_TRY(copy_logits_to_caller(context_, item));
       }
       return {};
     default:
@@ -136,7 +136,7 @@ Status CudaExecutor::run_stage(const Stage& stage, const Destination& to) {
 }
 
 Status CudaExecutor::run_section(const Section& section, const Destination& to) {
-  if (!profile_.empty() && !context_.stream->rehearses()) {
+  if (!profile_.empty() && !context_.stream->in_dry_run()) {
     count_costs(section, context_.batch, 0, context_.batch.sequences, static_cast<int64_t>(to.positions.size()),
                 profile_.data());
   }
@@ -159,7 +159,7 @@ Status CudaExecutor::run(const Batch& batch, const Request& request) {
 
 Status CudaExecutor::run_all(const Batch& batch, const Request& request) {
   context_.batch = batch;
-  LINFORMER_TRY(send(batch));
+  LINFORMER_TRY(upload_batch(batch));
   const auto run = [&](const Section& section, const Destination& to) -> Status {
     if (request.is_cancelled()) return Status::error(Code::cancelled, "the call was cancelled");
     return run_section(section, to);

@@ -1,5 +1,5 @@
-// Runs a program on a GPU. Each op is one or more kernel launches or products over all rows of its stage, in one
-// stream.
+// Runs a program on a GPU. Each op is one or more copies, kernel launches or products over all rows of its stage, in
+// one stream.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@ class CudaExecutor final : public Executor {
   uint64_t host_bytes() const override { return context_.staging + staging_bytes_; }
   const std::byte* memory() const override { return context_.memory; }
   Status start(std::byte* arena) override;
-  Status ready() override { return context_.stream->wait_for_mark(); }
+  Status wait_until_inputs_read() override { return context_.stream->wait_for_mark(); }
   Status run(const Batch& batch, const Request& request) override;
   std::span<const OpProfile> profile() const override { return profile_; }
 
@@ -29,15 +29,15 @@ class CudaExecutor final : public Executor {
   // These functions are in create.cc.
   Status prepare(WeightStore& store);
   Status check_ops() const;
-  Status rehearse();
-  Destination rehearsed(int64_t length, int64_t states);
-  Status rehearse_all(int64_t length, int64_t states);
+  Status dry_run();
+  Destination set_up_dry_run(int64_t length, int64_t encoder_states);
+  Status dry_run_all(int64_t length, int64_t encoder_states);
   // These functions are in executor.cc.
   Status run_all(const Batch& batch, const Request& request);
-  Status send(const Batch& batch);
+  Status upload_batch(const Batch& batch);
   Status run_section(const Section& section, const Destination& to);
   Status run_stage(const Stage& stage, const Destination& to);
-  bool takes_any_length(const Stage& stage) const;
+  bool ignores_length(const Stage& stage) const;
   Status run_key_stage(const Stage& stage, const Destination& to);
   Status run_ops(const Item& item);
   Status run_op(int32_t index, const Item& item, bool* fused);

@@ -40,40 +40,41 @@ Status product(Context& context, const Operand& a, const Operand& b, bool transp
 
 Status finish(Context& context, const Operand& all, const float* bias, const float* row_bias, Activation activation) {
   if (bias == nullptr && row_bias == nullptr && activation == Activation::none) return {};
-  const Operand joined = all.joined();
+  const Operand joined = all.as_one_matrix();
   for (int64_t i = 0; i < joined.count; ++i) {
-    const Operand c = joined.one(i);
-    LINFORMER_TRY(typed(c.type, [&]<class T>(T*) {
+    const Operand c = joined.matrix_at(i);
+    LINFORMER_TRY(with_element_type(c.type, [&]<class T>(T*) {
       constexpr int width = 16 / sizeof(T);
       T* const data = reinterpret_cast<T*>(c.data);
       const bool whole = c.cols % width == 0 && c.ld % width == 0 && aligned(data) && aligned(bias);
       Status done;
-      if (whole || context.stream->rehearses()) {
-        done = context.each_element(Finish<T, width>{data, c.ld, bias, row_bias, all.rows, activation}, c.rows,
-                                    c.cols / width);
+      if (whole || context.stream->in_dry_run()) {
+        done = context.launch_each_element(Finish<T, width>{data, c.ld, bias, row_bias, all.rows, activation}, c.rows,
+                                           c.cols / width);
       }
-      if (!done.ok() || (whole && !context.stream->rehearses())) return done;
-      return context.each_element(Finish<T, 1>{data, c.ld, bias, row_bias, all.rows, activation}, c.rows, c.cols);
+      if (!done.ok() || (whole && !context.stream->in_dry_run())) return done;
+      return context.launch_each_element(Finish<T, 1>{data, c.ld, bias, row_bias, all.rows, activation}, c.rows,
+                                         c.cols);
     }));
   }
   return {};
 }
 
 Status copy_converted(Context& context, const Operand& from, const Operand& to) {
-  const bool one = from.rows == to.rows && from.follow() && to.follow();
-  const Operand x = one ? from.joined() : from, y = one ? to.joined() : to;
-  return typed(to.type, [&]<class T>(T*) {
+  const bool one = from.rows == to.rows && from.forms_one_matrix() && to.forms_one_matrix();
+  const Operand x = one ? from.as_one_matrix() : from, y = one ? to.as_one_matrix() : to;
+  return with_element_type(to.type, [&]<class T>(T*) {
     constexpr int width = 4;
     T* const out = reinterpret_cast<T*>(y.data);
     const auto copy = [&]<int columns>(Copy<T, columns> kernel) {
       kernel = {out, y.ld, y.step, x.floats(), x.ld, x.step, x.rows, y.rows};
-      return context.each_element(kernel, y.rows * y.count, x.cols / columns);
+      return context.launch_each_element(kernel, y.rows * y.count, x.cols / columns);
     };
     const bool whole = x.cols % width == 0 && x.ld % width == 0 && y.ld % width == 0 && x.step % width == 0 &&
                        y.step % width == 0 && aligned(out) && aligned(x.data);
     Status done;
-    if (whole || context.stream->rehearses()) done = copy(Copy<T, width>{});
-    if (!done.ok() || (whole && !context.stream->rehearses())) return done;
+    if (whole || context.stream->in_dry_run()) done = copy(Copy<T, width>{});
+    if (!done.ok() || (whole && !context.stream->in_dry_run())) return done;
     return copy(Copy<T, 1>{});
   });
 }
@@ -132,7 +133,7 @@ Status multiply_e(Context& context, const DeviceTensor& e, int64_t k, const Oper
   const int64_t whole = rows.rows / device_e_slice, rest = rows.rows % device_e_slice, slices = whole + (rest > 0);
   const int64_t at_once = slices > 1 ? std::max<int64_t>(1, context.regions.slices_at_once / slices) : most_at_once;
   for (int64_t s = 0; s < to.count; s += at_once) {
-    Operand right = rows.one(s), some = to.one(s);
+    Operand right = rows.matrix_at(s), some = to.matrix_at(s);
     left.count = right.count = some.count = std::min(at_once, to.count - s);
     if (slices <= 1) {
       LINFORMER_TRY(product(context, left, right, false, some, false));
@@ -143,7 +144,7 @@ Status multiply_e(Context& context, const DeviceTensor& e, int64_t k, const Oper
     const SumParts sum{
         some.floats(), some.ld, some.step, reinterpret_cast<float*>(context.scratch(context.regions.slices)),
         to.cols,       k,       slices};
-    LINFORMER_TRY(context.each_element(sum, k * some.count, to.cols));
+    LINFORMER_TRY(context.launch_each_element(sum, k * some.count, to.cols));
   }
   return {};
 }

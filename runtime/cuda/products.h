@@ -13,10 +13,12 @@ Status product(Context& context, const Operand& a, const Operand& b, bool transp
                const float* bias = nullptr, int64_t usual_rows = 0);
 // Computes c = activation(c + row_bias + bias). A bias that is null is not added.
 Status finish(Context& context, const Operand& c, const float* bias, const float* row_bias, Activation activation);
-// Copies rows in f32 to another matrix, and converts them to its type. If `to` has more rows, they are set to zero.
+// Copies rows in f32 to another matrix, and converts them to its type. If `to` has more rows than `from`, the
+// additional rows are set to zero.
 Status copy_converted(Context& context, const Operand& from, const Operand& to);
-// Returns the rows of sequences in the type of products, so that E can be multiplied by them. Rows in f32 are returned
-// as they are. Rows in 16 bits are copied to the scratch memory, with zero rows up to a multiple of 8.
+// Returns the rows of sequences in the type of products, so that E can be multiplied by them. If the type is f32,
+// `rows` is returned unchanged. If the type has 16 bits, the rows are converted to it in the scratch memory, with zero
+// rows up to a multiple of 8.
 Result<Operand> narrowed(Context& context, const Operand& rows);
 // Computes out = E rows for each sequence of the operands. E has k rows. The products of long sequences are computed in
 // slices, in parallel, and then added. The slices depend only on the length of the sequence.

@@ -42,7 +42,7 @@ struct Norm {
   int64_t narrowed_ld;
   LINFORMER_DEVICE void operator()(Warp& warp, int64_t part) const {
     const int64_t row = part / parts, column = part % parts * cols;
-    const Floats* x = units(a + row * a_ld + column);
+    const Floats* x = as_packs(a + row * a_ld + column);
     const int count = static_cast<int>(cols / width);
     const float all = static_cast<float>(cols);
     const float mean = !centres ? 0.f : warp.sum([&](int lane) {
@@ -67,7 +67,7 @@ struct Norm {
       LINFORMER_UNROLL
       for (int i = lane; i < count; i += warp_size) {
         Floats y = x[i];
-        const Floats by = units(scale)[i], plus = bias == nullptr ? Floats{} : units(bias)[i];
+        const Floats by = as_packs(scale)[i], plus = bias == nullptr ? Floats{} : as_packs(bias)[i];
         for (int j = 0; j < width; ++j) y.x[j] = (y.x[j] - mean) * factor * by.x[j] + plus.x[j];
         to[i] = y;
         if (narrowed == nullptr) continue;
@@ -80,7 +80,7 @@ struct Norm {
 
  private:
   using Floats = Pack<float, width>;
-  static LINFORMER_DEVICE const Floats* units(const float* from) { return reinterpret_cast<const Floats*>(from); }
+  static LINFORMER_DEVICE const Floats* as_packs(const float* from) { return reinterpret_cast<const Floats*>(from); }
 };
 
 // Computes the op put_tokens, with a warp for each sequence s and each token j, whose index is s * count + j. If the

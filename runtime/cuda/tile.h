@@ -1,5 +1,5 @@
 // Tiles of 16 rows of f32 accumulators in the registers of a warp. Attention keeps its scores and its context in them.
-// Products with tiles in shared memory run on tensor cores if the GPU has them for the type, and otherwise as FMA.
+// Products that are added to them run on tensor cores if the GPU has them for the type, and otherwise as FMA.
 #pragma once
 
 #include "cuda/element.h"
@@ -94,13 +94,13 @@ class RowTile {
 #pragma unroll 2
       for (int c = 0; c < depth; c += 4) {
         float left[2][4];
-        widened(a + lane_row() * ld + c, left[0]);
-        widened(a + (lane_row() + 8) * ld + c, left[1]);
+        widen_4(a + lane_row() * ld + c, left[0]);
+        widen_4(a + (lane_row() + 8) * ld + c, left[1]);
 #pragma unroll
         for (int j = 0; j < cols / 8; ++j) {
           float right[2][4];
-          widened(b + (8 * j + lane_column()) * ld + c, right[0]);
-          widened(b + (8 * j + lane_column() + 1) * ld + c, right[1]);
+          widen_4(b + (8 * j + lane_column()) * ld + c, right[0]);
+          widen_4(b + (8 * j + lane_column() + 1) * ld + c, right[1]);
 #pragma unroll
           for (int i = 0; i < 4; ++i) {
 #pragma unroll
@@ -154,7 +154,7 @@ class RowTile {
   friend class RowTile;
 
   template <class T>
-  static LINFORMER_DEVICE void widened(const T* from, float* to) {
+  static LINFORMER_DEVICE void widen_4(const T* from, float* to) {
     const Pack<T, 4> pack = *reinterpret_cast<const Pack<T, 4>*>(from);
 #pragma unroll
     for (int i = 0; i < 4; ++i) to[i] = widen(pack.x[i]);

@@ -43,13 +43,13 @@ bool fits(float x, ElementType type) {
 
 }  // namespace
 
-// Uploads a tensor in `type`. With `finite`, which is for E, returns an error if a value is infinite or NaN: the
-// columns of E behind a text are multiplied by zero rows, up to a multiple of 8, and the result must be zero. Each row
-// of E then also gets zeros behind it, for products that end up to 7 columns beyond the row.
-Status DeviceWeights::upload(const View& view, ElementType type, bool finite, const std::byte* from,
+// Uploads a tensor in `type`. With `must_be_finite`, which is for E, returns an error if a value is infinite or NaN:
+// the columns of E behind a text are multiplied by zero rows, up to a multiple of 8, and the result must be zero. Each
+// row of E then also gets zeros behind it, for products that end up to 7 columns beyond the row.
+Status DeviceWeights::upload(const View& view, ElementType type, bool must_be_finite, const std::byte* from,
                              DeviceTensor* tensor) {
   const int64_t rows = view.rows, cols = view.cols;
-  const int64_t behind = finite ? device_row_multiple - 1 : 0;
+  const int64_t behind = must_be_finite ? device_row_multiple - 1 : 0;
   const int64_t ld = rows == 1 && type == ElementType::f32 ? cols : round_up(cols + behind, device_row_multiple);
   if (tensor->data != nullptr) {
     if (tensor->rows == rows && tensor->ld == ld) return {};
@@ -72,7 +72,7 @@ Status DeviceWeights::upload(const View& view, ElementType type, bool finite, co
     return status;
   };
   const bool panels = view.layout == RightLayout::panel16;
-  if (!panels && view.type == type && view.ld == ld && !finite) return done(device_->upload(data, from, bytes));
+  if (!panels && view.type == type && view.ld == ld && !must_be_finite) return done(device_->upload(data, from, bytes));
   std::unique_ptr<std::byte[]> made(new (std::nothrow) std::byte[bytes]);
   if (!made) {
     return done(Status::error(Code::out_of_memory, "no memory to convert %llu bytes of weights",
@@ -81,8 +81,9 @@ Status DeviceWeights::upload(const View& view, ElementType type, bool finite, co
   std::memset(made.get(), 0, bytes);
   StoredParts parts;
   const float* scales = nullptr;
-  if (view.type == ElementType::int8 && parts_of(view.type, panels ? TensorLayout::panel16 : TensorLayout::row_major,
-                                                 static_cast<uint64_t>(rows), static_cast<uint64_t>(cols), &parts)) {
+  if (view.type == ElementType::int8 &&
+      compute_part_offsets(view.type, panels ? TensorLayout::panel16 : TensorLayout::row_major,
+                           static_cast<uint64_t>(rows), static_cast<uint64_t>(cols), &parts)) {
     scales = reinterpret_cast<const float*>(from + parts.scales);
   }
   for (int64_t row = 0; row < rows; ++row) {
@@ -91,7 +92,7 @@ Status DeviceWeights::upload(const View& view, ElementType type, bool finite, co
                                                     static_cast<uint64_t>(row), static_cast<uint64_t>(col))
                                     : static_cast<uint64_t>(row * view.ld + col);
       const float stored = widened(from, view.type, index), x = scales != nullptr ? stored * scales[row] : stored;
-      if (!fits(x, type) || (finite && !std::isfinite(x))) {
+      if (!fits(x, type) || (must_be_finite && !std::isfinite(x))) {
         return done(Status::error(Code::unsupported,
                                   "tensor %d has the value %g, which a GPU can't multiply in %s: compute in f32, or "
                                   "use the CPU",
@@ -106,7 +107,7 @@ Status DeviceWeights::upload(const View& view, ElementType type, bool finite, co
 Result<std::unique_ptr<DeviceWeights>> DeviceWeights::create(int device, ElementType type, size_t tensors) {
   std::unique_ptr<DeviceWeights> made(new (std::nothrow) DeviceWeights(type));
   if (!made || !made->tensors_.try_resize(2 * tensors)) {
-    return Status::error(Code::out_of_memory, "no memory for the places of %zu tensors", tensors);
+    return Status::error(Code::out_of_memory, "no memory for the addresses of %zu tensors", tensors);
   }
   Result<std::unique_ptr<Device>> opened = Device::open(device);
   if (!opened.ok()) return opened.status();
@@ -114,7 +115,7 @@ Result<std::unique_ptr<DeviceWeights>> DeviceWeights::create(int device, Element
   return made;
 }
 
-Status DeviceWeights::add(const Program& program, std::span<const std::byte* const> tensors) {
+Status DeviceWeights::upload_missing(const Program& program, std::span<const std::byte* const> tensors) {
   const auto add = [&](const View& view, bool in_f32, bool finite) -> Status {
     if (view.place != Place::weight) return {};
     const size_t index = static_cast<size_t>(view.tensor);
@@ -169,7 +170,7 @@ Result<const DeviceWeights*> WeightStore::get(int device, ElementType type, cons
     found = made->get();
     if (!all_.try_push(std::move(made.value()))) return Status::error(Code::out_of_memory, "no memory for weights");
   }
-  LINFORMER_TRY(found->add(program, tensors));
+  LINFORMER_TRY(found->upload_missing(program, tensors));
   return static_cast<const DeviceWeights*>(found);
 }
 

@@ -1,5 +1,5 @@
 // Keeps a model's weights in the memory of devices. The first session that needs a weight uploads it, and all sessions
-// share it.
+// on this device that multiply in the same type share it.
 #pragma once
 
 #include <mutex>
@@ -26,7 +26,7 @@ class DeviceWeights {
   ~DeviceWeights();
   // Uploads the tensors that the program reads and that have not been uploaded before. `tensors` has the bytes of each
   // tensor in the file. Only one thread may call this at a time. Other threads may read uploaded tensors meanwhile.
-  Status add(const Program& program, std::span<const std::byte* const> tensors);
+  Status upload_missing(const Program& program, std::span<const std::byte* const> tensors);
   // Returns a tensor that products or tables read, in type().
   const DeviceTensor& matrix(const View& view) const { return tensors_[2 * static_cast<size_t>(view.tensor)]; }
   // Returns any other tensor, in f32.
@@ -37,7 +37,7 @@ class DeviceWeights {
 
  private:
   explicit DeviceWeights(ElementType type) : type_(type) {}
-  Status upload(const View& view, ElementType type, bool finite, const std::byte* from, DeviceTensor* tensor);
+  Status upload(const View& view, ElementType type, bool must_be_finite, const std::byte* from, DeviceTensor* tensor);
 
   std::unique_ptr<Device> device_;
   const ElementType type_;

@@ -8,7 +8,7 @@
 namespace LINFORMER_NAMESPACE {
 
 // Returns the version of the library that the backend calls, which is opened as a session opens it. For native, returns
-// the version of this library. Returns unsupported if the build lacks the backend, and the error of opening the library
+// the version of linformer. Returns unsupported if the build lacks the backend, and the error of opening the library
 // if that fails.
 Result<Version> opened_backend_version(BackendKind kind);
 

@@ -15,13 +15,13 @@
 
 namespace LINFORMER_NAMESPACE {
 
-bool packs_activations(BackendKind kind) { return kind == BackendKind::native; }
+bool wants_packed_activations(BackendKind kind) { return kind == BackendKind::native; }
 
 Status check_gemm(const GemmDesc& desc) {
   constexpr int64_t largest = max_dimension;
   if (desc.max_m < 1 || desc.n < 1 || desc.k < 1 || desc.max_m > largest || desc.n > largest || desc.k > largest) {
     return Status::error(Code::invalid_argument,
-                         "a matrix product of %" PRId64 " x %" PRId64 " x %" PRId64 ": each must be 1 to %" PRId64,
+                         "a matrix product of %" PRId64 " x %" PRId64 " x %" PRId64 ": each size must be 1 to %" PRId64,
                          desc.max_m, desc.n, desc.k, largest);
   }
   const bool panels = desc.layout == RightLayout::panel16;
@@ -35,14 +35,14 @@ Status check_gemm(const GemmDesc& desc) {
                          name_of(desc.type), name_of(desc.compute));
   }
   if (desc.left != ElementType::f32 && desc.left != desc.compute && panels) {
-    return Status::error(Code::unsupported, "a left side of %s can't be multiplied with panels", name_of(desc.left));
+    return Status::error(Code::unsupported, "a left matrix in %s can't be multiplied by panels", name_of(desc.left));
   }
   if (desc.out != ElementType::f32 && (desc.out != ElementType::bf16 || desc.compute != ElementType::bf16 || !panels)) {
-    return Status::error(Code::unsupported, "a product in %s doesn't write %s", name_of(desc.compute),
-                         name_of(desc.out));
+    return Status::error(Code::unsupported, "a product that is computed in %s can't write its result in %s",
+                         name_of(desc.compute), name_of(desc.out));
   }
   if (desc.layout == RightLayout::row_major && desc.type != ElementType::f32) {
-    return Status::error(Code::unsupported, "a row-major right side must be f32, not %s", name_of(desc.type));
+    return Status::error(Code::unsupported, "a row-major right matrix must be f32, not %s", name_of(desc.type));
   }
   if (desc.accumulate && (desc.bias || desc.row_bias || desc.residual || desc.activation != Activation::none)) {
     return Status::error(Code::invalid_argument, "an accumulating product takes no bias, activation or residual");
@@ -55,7 +55,7 @@ uint64_t planned_scratch_bytes(BackendKind kind, const GemmDesc& desc) {
     case BackendKind::native:
       return native_scratch_bytes(desc);
     case BackendKind::onednn:
-      return onednn::takes_panels(desc) ? onednn::panel_scratch_bytes(desc) : sgemm_scratch_bytes(desc);
+      return onednn::uses_matmul_primitives(desc) ? onednn::panel_scratch_bytes(desc) : sgemm_scratch_bytes(desc);
     case BackendKind::openblas:
       return sgemm_scratch_bytes(desc);
   }

@@ -24,20 +24,20 @@ struct GemmDesc {
   RightLayout layout = RightLayout::panel16;
   ElementType type = ElementType::f32;  // The type of B.
   ElementType left = ElementType::f32;  // The type of A as it is passed.
-  // The type that is multiplied. For f32, B is widened if it has another type, and so is A if it is E in bf16 or f16.
-  // For bf16, A and B are rounded if they are f32. For int8, both must be int8 and B in panels.
+  // The type that is multiplied. For f32, a B of another type is widened, and so is an A in bf16 or f16, which only a
+  // projection E can be. For bf16, A and B are rounded if they are f32. For int8, both must be int8 and B in panels.
   ElementType compute = ElementType::f32;
-  ElementType out = ElementType::f32;  // The type of C: f32, or bf16 if that is multiplied and B is in panels.
+  ElementType out = ElementType::f32;  // The type of C: f32, or bf16 if `compute` is bf16 and B is in panels.
   Activation activation = Activation::none;
   bool bias = false, row_bias = false, residual = false, accumulate = false;
 };
 
-// plan() uses these functions, which open, probe and generate nothing. Except for has_backend(), they are pure
-// functions of their arguments that give the same result in every build.
+// plan() uses the functions below. They open no library, examine no machine and generate no code. Except for
+// has_backend(), they are pure functions of their arguments and give the same result in every build.
 
-// Returns whether activations that are the right side of many products (K^T and V of a sequence) should be packed once
-// with Kernels::pack_panel and passed as panel16. Otherwise they should be passed as they are.
-bool packs_activations(BackendKind kind);
+// Returns whether activations that are the right operand of many products (K^T and V of a sequence) should be packed
+// once with Kernels::pack_panel and passed as panel16. Otherwise they should be passed as they are.
+bool wants_packed_activations(BackendKind kind);
 // Returns whether this build has the backend.
 bool has_backend(BackendKind kind);
 // Returns invalid_argument or unsupported, with the reason, if no provider can compute the GEMM.
@@ -53,16 +53,16 @@ class GemmProvider {
  public:
   virtual ~GemmProvider() = default;
   virtual BackendKind kind() const = 0;
-  bool packs_activations() const { return linformer::packs_activations(kind()); }
-  // Declares a GEMM and returns its id, or the error of check_gemm(). Equal descriptions get the same id. It must not
-  // be called after the first run().
+  bool wants_packed_activations() const { return linformer::wants_packed_activations(kind()); }
+  // Declares a GEMM and returns its id, or an error, such as that of check_gemm(). Equal descriptions get the same id.
+  // It must not be called after the first run().
   virtual Result<int> add(const GemmDesc& desc) = 0;
-  // Returns the scratch memory in bytes that each thread needs for all GEMMs declared so far. Scratch must be 64-byte
-  // aligned.
+  // Returns the scratch memory in bytes with which a thread can run any one of the GEMMs declared so far. Scratch must
+  // be 64-byte aligned.
   virtual uint64_t scratch_bytes() const = 0;
-  // Computes a GEMM on the calling thread alone. `args` must not exceed the declared sizes and must have exactly the
-  // declared parts of the epilogue; otherwise it returns internal. Threads may call it at the same time with different
-  // scratch.
+  // Computes a GEMM on the calling thread alone. `args` must have the declared sizes, of which M and a varying N or K
+  // may be smaller, and exactly the declared parts of the epilogue; otherwise run() returns internal. Threads may call
+  // it at the same time with different scratch.
   virtual Status run(int gemm, const GemmArgs& args, void* scratch) const = 0;
   // Each thread of a session calls enter_thread() before its calls of run(), and leave_thread() with the token after
   // them. oneDNN and OpenBLAS set the number of OpenMP threads of this thread to 1 and restore it.

@@ -5,14 +5,14 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// Calls OpenMP functions that it finds by name in a library and in the libraries that this has loaded. If this project
-// linked an OpenMP runtime itself, the process could have a second runtime beside that of the library.
+// Calls OpenMP functions that it finds by name in a library and in the libraries that this library has loaded. If
+// linformer linked an OpenMP runtime itself, the process could have two runtimes: this one and that of the library.
 class OpenMp {
  public:
   OpenMp() = default;
   explicit OpenMp(void* library);
 
-  // Sets the number of threads in parallel regions that the calling thread starts to 1. Returns the number before, or 0
+  // Sets to 1 the number of threads in parallel regions that the calling thread starts. Returns the number before, or 0
   // if the library has no OpenMP runtime. OpenMP keeps this setting for each thread, so no other thread is affected.
   int use_one_thread() const;
   void restore_threads(int before) const;

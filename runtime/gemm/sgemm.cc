@@ -89,7 +89,7 @@ uint64_t sgemm_scratch_bytes(const GemmDesc& desc) {
   return bytes.saturated();
 }
 
-void finish_rows(const Kernels& kernels, const Epilogue& epilogue, const MutableMatrix& c) {
+void apply_epilogue(const Kernels& kernels, const Epilogue& epilogue, const MutableMatrix& c) {
   for (int64_t i = 0; i < c.rows; ++i) {
     float* row = c.row(i);
     if (epilogue.row_bias != nullptr) {
@@ -134,7 +134,7 @@ Status gemm_by_sgemm(Sgemm sgemm, const Kernels& kernels, const GemmDesc& desc, 
     } else if (asked.residual.data != nullptr && !adds_to_c) {
       rest.residual = asked.residual.part(0, n0, m, n);
     }
-    finish_rows(kernels, rest, c);
+    apply_epilogue(kernels, rest, c);
   }
   return {};
 }

@@ -1,6 +1,6 @@
 // Computes a GEMM by a BLAS-style sgemm. The OpenBLAS provider does this for all GEMMs, and the oneDNN provider for
-// those that no primitive fits. Right sides that sgemm can't read (panel16, 16-bit) are unpacked into scratch, a chunk
-// of columns at a time. The native row kernels compute the epilogue.
+// those that no primitive fits. Right operands that sgemm can't read (panel16, or not f32) are unpacked into scratch, a
+// chunk of columns at a time. The native row kernels compute the epilogue.
 #pragma once
 
 #include "gemm/gemm.h"
@@ -17,11 +17,11 @@ using Sgemm = Status (*)(const ConstMatrix& a, bool transposed, const ConstMatri
 uint64_t sgemm_scratch_bytes(const GemmDesc& desc);
 Status gemm_by_sgemm(Sgemm sgemm, const Kernels& kernels, const GemmDesc& desc, const GemmArgs& args, void* scratch);
 
-// Returns whether the residual is C itself. The GEMM must then add to C instead of overwriting it.
+// Returns whether the residual is C itself. The sums must then not overwrite C before its values are added or copied.
 bool residual_is_c(const GemmArgs& args);
 
 // Applies an epilogue to the sums in C: row_bias and bias unless they are null, the activation, and the residual unless
 // its data is null.
-void finish_rows(const Kernels& kernels, const Epilogue& epilogue, const MutableMatrix& c);
+void apply_epilogue(const Kernels& kernels, const Epilogue& epilogue, const MutableMatrix& c);
 
 }  // namespace LINFORMER_NAMESPACE

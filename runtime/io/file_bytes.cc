@@ -68,7 +68,7 @@ Status check_part(File file, uint64_t offset, uint64_t bytes, Part* part) {
   if (bytes == 0 && offset < size) bytes = size - offset;
   if (bytes == 0 || !range_within(offset, bytes, size)) {
     return Status::error(Code::invalid_argument,
-                         "the part of %llu bytes at %llu is not in the descriptor's file, which has %zu",
+                         "the part of %llu bytes at %llu is not in the descriptor's file, which has %zu bytes",
                          static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(offset), size);
   }
   *part = {offset, static_cast<size_t>(bytes)};

@@ -42,7 +42,7 @@ class FileBytes {
   std::span<const std::byte> bytes() const { return bytes_; }
 
  private:
-  // Takes the pages. The bytes are those from `first` on.
+  // Takes ownership of the pages. bytes() begins at byte `first` of them.
   explicit FileBytes(const platform::Pages& pages, size_t first = 0)
       : pages_(pages), bytes_(pages.data + first, pages.size - first) {}
   static Result<FileBytes> allocate(uint64_t bytes);

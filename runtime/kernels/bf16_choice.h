@@ -12,9 +12,9 @@ struct Bf16Choice {
   const char* reason = "these kernels have no instruction for bf16 on this machine";
 };
 
-// Returns the choice for a processor. It is a pure function of what the processor says of itself. Nothing is timed, so
-// that a model gives the same bits in every run on one machine. README.md has the table of processors and the sources
-// of the rates.
+// Returns the choice for a processor. It is a pure function of what the processor reports about itself. Nothing is
+// timed, so that a model gives the same bits in every run on one machine. README.md has the table of processors and the
+// sources of the rates.
 Bf16Choice choose_bf16(const Processor& processor);
 
 }  // namespace LINFORMER_NAMESPACE

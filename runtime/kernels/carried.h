@@ -10,8 +10,9 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// Returns whether this build has kernels for `name`, which is spelt as in LINFORMER_KERNELS.
-constexpr bool carries(std::string_view name) {
+// Returns whether this build has kernels for the instruction set or extension `name`, which is spelt as in
+// LINFORMER_KERNELS and isn't scalar.
+constexpr bool build_has_kernels(std::string_view name) {
   std::string_view rest = LINFORMER_CARRIED_KERNELS;  // The names are separated by commas.
   while (!rest.empty()) {
     const size_t end = rest.find(',');
@@ -21,6 +22,8 @@ constexpr bool carries(std::string_view name) {
   return false;
 }
 
-constexpr bool carries(Extension extension) { return carries(std::string_view(name_of(extension))); }
+constexpr bool build_has_kernels(Extension extension) {
+  return build_has_kernels(std::string_view(name_of(extension)));
+}
 
 }  // namespace LINFORMER_NAMESPACE

@@ -20,26 +20,28 @@ namespace {
 // no code for an inline function that nothing calls, even without optimisation. So nothing refers to kernels that don't
 // exist.
 
-[[maybe_unused]] inline bool usable(Extension extension) { return carries(extension) && machine_has(extension); }
+[[maybe_unused]] inline bool usable(Extension extension) {
+  return build_has_kernels(extension) && machine_has(extension);
+}
 
 // Returns the table of AVX-512 with the kernels of the extensions that both this build and the machine have.
 [[maybe_unused]] inline Kernels compose_avx512() {
   Kernels table = avx512_kernels;
   table.gemm_int8 = avx2_kernels.gemm_int8;
-  if constexpr (carries(Extension::avx512_vnni)) {
+  if constexpr (build_has_kernels(Extension::avx512_vnni)) {
     if (machine_has(Extension::avx512_vnni)) {
       table.gemm_int8 = avx512_gemm_int8;
       table.quantize_rows = avx512_quantize_rows;
     }
   }
-  if constexpr (carries(Extension::avx512_bf16)) {
+  if constexpr (build_has_kernels(Extension::avx512_bf16)) {
     if (machine_has(Extension::avx512_bf16)) put_bf16(avx512_bf16_kernels, &table);
   }
-  if constexpr (carries(Extension::amx)) {
+  if constexpr (build_has_kernels(Extension::amx)) {
     if (machine_has(Extension::avx512_bf16) && machine_has(Extension::amx)) {
       table.gemm_bf16 = amx_gemm_bf16;
       table.gemm_int8 = amx_gemm_int8;
-      // So many rows of f32 and a slice of the feed-forward network fit into L2, which has 2 MB on machines with AMX.
+      // 256 rows of f32 and a slice of the feed-forward network fit into L2, which has 2 MB on machines with AMX.
       table.block_rows = 256;
     }
   }
@@ -52,13 +54,13 @@ namespace {
 
 [[maybe_unused]] inline Kernels compose_neon() {
   Kernels table = neon_kernels;
-  if constexpr (carries(Extension::neon_dotprod)) {
+  if constexpr (build_has_kernels(Extension::neon_dotprod)) {
     if (machine_has(Extension::neon_dotprod)) table.gemm_int8 = neon_dotprod_gemm_int8;
   }
-  if constexpr (carries(Extension::neon_i8mm)) {
+  if constexpr (build_has_kernels(Extension::neon_i8mm)) {
     if (machine_has(Extension::neon_i8mm)) table.gemm_int8 = neon_i8mm_gemm_int8;
   }
-  if constexpr (carries(Extension::neon_bf16)) {
+  if constexpr (build_has_kernels(Extension::neon_bf16)) {
     if (machine_has(Extension::neon_bf16)) put_bf16(neon_bf16_kernels, &table);
   }
   Processor processor = this_processor();
@@ -72,16 +74,16 @@ const Kernels* table_of(Isa isa) {
     case Isa::scalar:
       return &scalar_kernels;
     case Isa::avx2:
-      if constexpr (carries("avx2")) return &avx2_kernels;
+      if constexpr (build_has_kernels("avx2")) return &avx2_kernels;
       return nullptr;
     case Isa::avx512:
-      if constexpr (carries("avx512")) {
+      if constexpr (build_has_kernels("avx512")) {
         static const Kernels composed = compose_avx512();
         return &composed;
       }
       return nullptr;
     case Isa::neon:
-      if constexpr (carries("neon")) {
+      if constexpr (build_has_kernels("neon")) {
         static const Kernels composed = compose_neon();
         return &composed;
       }

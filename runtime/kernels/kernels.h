@@ -16,7 +16,7 @@
 namespace LINFORMER_NAMESPACE {
 
 // The steps that follow the sums of a product: C = activation(A B + row_bias + bias) + residual. If `accumulate`, A B
-// is added to C instead, the other members are absent and C is f32. The sum of an element then begins with the value in
+// is added to C instead, the other members are unset and C is f32. The sum of an element then begins with the value in
 // C, except in int8, where that value is added to the scaled sum.
 struct Epilogue {
   const float* bias = nullptr;      // [N], one for each column. May be null.
@@ -32,7 +32,7 @@ struct GemmArgs {
   RightMatrix b;
   OutMatrix c;
   Epilogue epilogue;
-  // The panels that the caller will multiply by next, which the kernel prefetches. May be null.
+  // The panels that the caller will multiply by next, which the kernel may prefetch. May be null.
   const void* next_weights = nullptr;
 };
 
@@ -61,15 +61,16 @@ struct QuantizedRows {
 // The kernels of an instruction set.
 struct Kernels {
   Isa isa = Isa::scalar;
-  // The rows that a thread should take through a layer at once. Each weight that is read is used for so many rows.
+  // The rows that a thread should take through a layer at once. Each weight that is read is used for this many rows.
   int64_t block_rows = 128;
-  // Multiplies A in f32 by B of any type and writes C in f32. B is widened to f32 a block at a time. In all three
-  // products B must be panel16.
+  // Multiplies A in f32 by B of any type and writes C in f32. B is widened a block at a time if it isn't f32. In all
+  // three products B must be panel16.
   void (*gemm_f32)(const GemmArgs&) = nullptr;
   // Multiplies A and B in bf16 and writes C in f32 or bf16. For each pair of k, the product of the second k is added
   // first and then that of the first k, each rounded to f32, as vdpbf16ps does. Subnormal operands and sums are zero.
   // NEON's BFDOT adds both products to each other first and rounds to odd. AMX adds up 16 pairs, even and odd k
-  // separately, and then both sums. Null if the machine has no instruction for it, except in the scalar table.
+  // separately, and then adds the two sums. The scalar table always has this kernel. Other tables have it if the set
+  // has an instruction for it that the build and the machine have, and otherwise it is null.
   void (*gemm_bf16)(const GemmArgs&) = nullptr;
   // Multiplies A in u8 by B in int8 and writes C in f32. The sums of a slice of K are exact, in s32. They are scaled
   // and added slice by slice, in order.
@@ -79,15 +80,16 @@ struct Kernels {
   // Rounds src to the nearest bf16, ties to even and subnormals to zero. Writes zeros after the last column, up to the
   // next multiple of 32 columns. Null if gemm_bf16 is null.
   void (*round_rows)(ConstMatrix src, Matrix<uint16_t> dst) = nullptr;
-  // Quantises each slice of a row: u = round(x / scale) + zero. The codes 0 to 255 cover the range of the slice and 0.
-  // A slice of zeros has the scale 0, and a slice with an element that is not finite has the scale NaN.
+  // Quantises each slice of a row: u = round(x / scale) + zero. The codes 0 to 255 cover the smallest range that
+  // contains the slice and the number 0. A slice of zeros or of numbers up to about 1e-35 has the scale 0. A slice with
+  // an element that is not finite has the scale NaN.
   void (*quantize_rows)(ConstMatrix src, const QuantizedRows& dst) = nullptr;
   // Packs B[K, N] into f32 panel16 and sets the padding to zero. `src` is B, or B^T if `transposed`.
   void (*pack_panel)(ConstMatrix src, bool transposed, float* dst) = nullptr;
   // Packs B into bf16 panel16 and rounds each element. Null if gemm_bf16 is null.
   void (*pack_panel_bf16)(ConstMatrix src, bool transposed, uint16_t* dst) = nullptr;
-  // Widens rows [first, first + k) of a panel of `b` to f32 and writes k rows of 16. `first` must be a multiple of 4.
-  // Up to 3 more rows are written.
+  // Widens rows [first, first + k) of a panel of `b` to f32 and writes k rows of 16. int8 codes are multiplied by the
+  // scales of their columns. `first` must be a multiple of 4. Up to 3 more rows are written.
   void (*widen_panel)(const RightMatrix& b, int64_t panel, int64_t first, int64_t k, float* dst) = nullptr;
   // Replaces each row of x by softmax(scale * x).
   void (*softmax_rows)(MutableMatrix x, float scale) = nullptr;
@@ -96,8 +98,8 @@ struct Kernels {
   // is multiplied by rescale, and the sum of the new x is added to it. After the last step, results must be divided by
   // row_sum. scale must be positive, and a masked x must be -1e30 instead of -inf.
   void (*softmax_step)(MutableMatrix x, float scale, const OnlineSoftmax& state) = nullptr;
-  // Computes the same step, but overwrites each row of x with bf16, followed by zeros up to the next multiple of 32
-  // columns. x.ld must be a multiple of 16. Null if gemm_bf16 is null.
+  // Computes the same step as softmax_step, but overwrites each row of x with bf16, followed by zeros up to the next
+  // multiple of 32 columns. x.ld must be a multiple of 16. Null if gemm_bf16 is null.
   void (*softmax_step_bf16)(MutableMatrix x, float scale, const OnlineSoftmax& state) = nullptr;
   // Multiplies each row r of x by factors[r].
   void (*scale_rows)(MutableMatrix x, const float* factors) = nullptr;
@@ -109,7 +111,8 @@ struct Kernels {
   // the table has d / 2 cosines, then d / 2 sines.
   void (*rotate_rows)(MutableMatrix x, ConstMatrix table) = nullptr;
   void (*activate)(Activation activation, MutableMatrix x) = nullptr;  // In place.
-  // These work element by element: dst += src; dst *= src; dst = src, widened to f32. int8 codes are not scaled.
+  // The next three functions work element by element: dst += src; dst *= src; dst = src, widened to f32. int8 codes are
+  // not scaled.
   void (*add)(float* dst, const float* src, int64_t count) = nullptr;
   void (*multiply)(float* dst, const float* src, int64_t count) = nullptr;
   void (*widen)(ElementType type, const void* src, float* dst, int64_t count) = nullptr;

@@ -21,7 +21,7 @@ struct Bf16Kernels {
 
 // The epilogue of int8 products by AMX.
 struct Int8Epilogue {
-  FinishTile finish, fold;
+  FinishTile finish, add_scaled_slice;
 };
 
 extern const Kernels scalar_kernels;

@@ -33,10 +33,10 @@ concept HasFields = requires {
   FieldsOf<T>::label;
 };
 
-// The functions that a visitor needs besides operator()(field, member...). These do nothing.
+// The base of visitors. A visitor also needs operator()(field, member...) and, for OPTIONAL fields, optional().
 struct FieldVisitor {
   // Called for a field that only the restoration of the checkpoint needs (converter/writer/origin.h), not the runtime.
-  static void origin(const Field&) {}
+  static void origin_field(const Field&) {}
 };
 
 #define LINFORMER_FIELDS(type, schema_name, sentence_name)  \
@@ -286,7 +286,7 @@ LINFORMER_FIELDS(TokenizerDescription, "Tokenizer", "tokenizer") {
   FIELD(split_cjk);
   FIELD(continuing_prefix);
   FIELD(max_word_characters);
-  OPTIONAL(rules, object.kind == TokenizerKind::unigram || object.rules.any_of_bpe());
+  OPTIONAL(rules, object.kind == TokenizerKind::unigram || object.rules.has_bpe_rules());
   FIELD(first_space);
 }
 
@@ -300,8 +300,8 @@ LINFORMER_FIELDS(ModelDescription, "Model", "model") {
   FIELD(tokenizer);
   OPTIONAL(embedding, object.embedding.present);
   OPTIONAL(decoder, object.has_decoder());
-  visitor.origin({"sources"});
-  visitor.origin({"settings"});
+  visitor.origin_field({"sources"});
+  visitor.origin_field({"settings"});
 }
 
 #undef OPTIONAL

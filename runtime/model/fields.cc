@@ -60,13 +60,14 @@ Status bad_field(const FieldName& field, const char* format, ...) {
   return Status::error(Code::corrupt_file, "%s %s: convert the checkpoint again", field.text(), sentence);
 }
 
-Status TensorFields::reference(const FieldName& field, TensorIndex index) const {
+Status TensorFields::check_reference(const FieldName& field, TensorIndex index) const {
   if (index >= 0 && static_cast<uint64_t>(index) < tensors_.size()) return {};
   if (index == absent) return bad_field(field, "is missing");
-  return bad_field(field, "refers to tensor %" PRId32 ", the file has %zu", index, tensors_.size());
+  return bad_field(field, "refers to tensor %" PRId32 ", but the file has %zu tensors", index, tensors_.size());
 }
 
-Status TensorFields::mismatch(const FieldName& field, TensorIndex index, std::span<const uint64_t> expected) const {
+Status TensorFields::shape_mismatch(const FieldName& field, TensorIndex index,
+                                    std::span<const uint64_t> expected) const {
   const TensorDescription& tensor = (*this)[index];
   return bad_field(field, "needs shape %s, tensor %" PRId32 " (%.60s) has %s", ShapeText(expected).text, index,
                    tensor.name.c_str(), ShapeText(tensor.shape).text);
@@ -77,10 +78,11 @@ bool TensorFields::has_shape(TensorIndex index, std::initializer_list<uint64_t> 
   return std::equal(shape.begin(), shape.end(), of_tensor.begin(), of_tensor.end());
 }
 
-Status TensorFields::floats(const FieldName& field, TensorIndex index, std::initializer_list<uint64_t> shape) const {
-  LINFORMER_TRY(reference(field, index));
+Status TensorFields::check_f32_tensor(const FieldName& field, TensorIndex index,
+                                      std::initializer_list<uint64_t> shape) const {
+  LINFORMER_TRY(check_reference(field, index));
   const TensorDescription& tensor = (*this)[index];
-  if (!has_shape(index, shape)) return mismatch(field, index, std::span(shape.begin(), shape.size()));
+  if (!has_shape(index, shape)) return shape_mismatch(field, index, std::span(shape.begin(), shape.size()));
   if (tensor.type != ElementType::f32 || tensor.layout != TensorLayout::row_major) {
     return bad_field(field, "needs f32 row_major, tensor %" PRId32 " (%.60s) is %s %s", index, tensor.name.c_str(),
                      name_of(tensor.type), name_of(tensor.layout));
@@ -88,17 +90,18 @@ Status TensorFields::floats(const FieldName& field, TensorIndex index, std::init
   return {};
 }
 
-Status TensorFields::left(const FieldName& field, TensorIndex index, std::initializer_list<uint64_t> shape) const {
-  LINFORMER_TRY(reference(field, index));
-  if ((*this)[index].layout != TensorLayout::padded_rows) return floats(field, index, shape);
-  return has_shape(index, shape) ? Status() : mismatch(field, index, std::span(shape.begin(), shape.size()));
+Status TensorFields::check_projection_matrix(const FieldName& field, TensorIndex index,
+                                             std::initializer_list<uint64_t> shape) const {
+  LINFORMER_TRY(check_reference(field, index));
+  if ((*this)[index].layout != TensorLayout::padded_rows) return check_f32_tensor(field, index, shape);
+  return has_shape(index, shape) ? Status() : shape_mismatch(field, index, std::span(shape.begin(), shape.size()));
 }
 
-Status TensorFields::table(const FieldName& field, TensorIndex index, uint64_t width, uint64_t* rows) const {
-  LINFORMER_TRY(reference(field, index));
+Status TensorFields::check_table(const FieldName& field, TensorIndex index, uint64_t width, uint64_t* rows) const {
+  LINFORMER_TRY(check_reference(field, index));
   const TensorDescription& tensor = (*this)[index];
   if (tensor.shape.size() != 2 || (width != 0 && tensor.shape[1] != width)) {
-    return mismatch(field, index, std::array<uint64_t, 2>{0, width});
+    return shape_mismatch(field, index, std::array<uint64_t, 2>{0, width});
   }
   if (tensor.layout != TensorLayout::row_major) {
     return bad_field(field, "needs row_major, tensor %" PRId32 " (%.60s) is %s %s", index, tensor.name.c_str(),
@@ -108,11 +111,11 @@ Status TensorFields::table(const FieldName& field, TensorIndex index, uint64_t w
   return {};
 }
 
-Status TensorFields::linear(const FieldName& field, const Linear& linear, uint64_t in, uint64_t* out) const {
-  LINFORMER_TRY(reference(field / "weight", linear.weight));
+Status TensorFields::check_linear(const FieldName& field, const Linear& linear, uint64_t in, uint64_t* out) const {
+  LINFORMER_TRY(check_reference(field / "weight", linear.weight));
   const TensorDescription& weight = (*this)[linear.weight];
   if (weight.shape.size() != 2 || weight.shape[1] != in || (*out != 0 && weight.shape[0] != *out)) {
-    return mismatch(field / "weight", linear.weight, std::array<uint64_t, 2>{*out, in});
+    return shape_mismatch(field / "weight", linear.weight, std::array<uint64_t, 2>{*out, in});
   }
   if (weight.layout != TensorLayout::panel16) {
     return bad_field(field / "weight", "needs panel16, tensor %" PRId32 " (%.60s) is %s %s", linear.weight,
@@ -120,26 +123,26 @@ Status TensorFields::linear(const FieldName& field, const Linear& linear, uint64
   }
   *out = weight.shape[0];
   if (linear.bias == absent) return {};
-  return floats(field / "bias", linear.bias, {*out});
+  return check_f32_tensor(field / "bias", linear.bias, {*out});
 }
 
-Status TensorFields::norm(const FieldName& field, const Norm& norm, uint64_t width) const {
+Status TensorFields::check_norm(const FieldName& field, const Norm& norm, uint64_t width) const {
   if (!std::isfinite(norm.epsilon) || norm.epsilon <= 0) {
     return bad_field(field / "epsilon", "is %g, a positive number is needed", static_cast<double>(norm.epsilon));
   }
-  if (!norm.present()) return nothing(field, norm, "has no scale");
-  LINFORMER_TRY(floats(field / "scale", norm.scale, {width}));
+  if (!norm.present()) return must_be_absent(field, norm, "has no scale");
+  LINFORMER_TRY(check_f32_tensor(field / "scale", norm.scale, {width}));
   if (norm.bias == absent) return {};
-  return floats(field / "bias", norm.bias, {width});
+  return check_f32_tensor(field / "bias", norm.bias, {width});
 }
 
-Status TensorFields::nothing(const FieldName& field, const Linear& linear, const char* reason) {
+Status TensorFields::must_be_absent(const FieldName& field, const Linear& linear, const char* reason) {
   if (linear.weight == absent && linear.bias == absent) return {};
   return bad_field(field, "has weight %" PRId32 " and bias %" PRId32 " but must be absent: it %s", linear.weight,
                    linear.bias, reason);
 }
 
-Status TensorFields::nothing(const FieldName& field, const Norm& norm, const char* reason) {
+Status TensorFields::must_be_absent(const FieldName& field, const Norm& norm, const char* reason) {
   if (norm.scale == absent && norm.bias == absent) return {};
   return bad_field(field, "has scale %" PRId32 " and bias %" PRId32 " but must be absent: it %s", norm.scale, norm.bias,
                    reason);

@@ -33,24 +33,27 @@ class TensorFields {
   explicit TensorFields(std::span<const TensorDescription> tensors) : tensors_(tensors) {}
 
   // The index names a tensor.
-  Status reference(const FieldName& field, TensorIndex index) const;
+  Status check_reference(const FieldName& field, TensorIndex index) const;
   // The tensor is f32, row_major and of this shape, as biases and norms are, which the executor reads as plain floats.
-  Status floats(const FieldName& field, TensorIndex index, std::initializer_list<uint64_t> shape) const;
-  // For E: the tensor has this shape, and is f32 and row_major, or padded_rows of bf16 or f16.
-  Status left(const FieldName& field, TensorIndex index, std::initializer_list<uint64_t> shape) const;
+  Status check_f32_tensor(const FieldName& field, TensorIndex index, std::initializer_list<uint64_t> shape) const;
+  // For the matrix E of a linear projection: the tensor has this shape, and is f32 and row_major, or padded_rows of
+  // bf16 or f16.
+  Status check_projection_matrix(const FieldName& field, TensorIndex index,
+                                 std::initializer_list<uint64_t> shape) const;
   // For a lookup table: the tensor is row_major [at least one row, width] of any dtype. If `width` is 0, any width is
   // allowed. Sets *rows.
-  Status table(const FieldName& field, TensorIndex index, uint64_t width, uint64_t* rows) const;
+  Status check_table(const FieldName& field, TensorIndex index, uint64_t width, uint64_t* rows) const;
   // The weight is panel16 [out, in] of any dtype, and the optional bias is f32 [out]. If *out is 0, any number of
   // outputs is allowed, and *out is set to it.
-  Status linear(const FieldName& field, const Linear& linear, uint64_t in, uint64_t* out) const;
-  Status linear(const FieldName& field, const Linear& linear, uint64_t in, uint64_t out) const {
-    return this->linear(field, linear, in, &out);
+  Status check_linear(const FieldName& field, const Linear& linear, uint64_t in, uint64_t* out) const;
+  Status check_linear(const FieldName& field, const Linear& linear, uint64_t in, uint64_t out) const {
+    return check_linear(field, linear, in, &out);
   }
-  Status norm(const FieldName& field, const Norm& norm, uint64_t width) const;
-  // Neither weight nor bias are present. `reason` completes the error's "must be absent: it ...".
-  static Status nothing(const FieldName& field, const Linear& linear, const char* reason);
-  static Status nothing(const FieldName& field, const Norm& norm, const char* reason);
+  Status check_norm(const FieldName& field, const Norm& norm, uint64_t width) const;
+  // Neither the weight (or the norm's scale) nor the bias is present. `reason` completes the error's "must be absent:
+  // it ...".
+  static Status must_be_absent(const FieldName& field, const Linear& linear, const char* reason);
+  static Status must_be_absent(const FieldName& field, const Norm& norm, const char* reason);
 
   // Returns whether the tensor has one dimension of `count` elements. Returns false if the index names no tensor.
   bool has_elements(TensorIndex index, uint64_t count) const {
@@ -61,7 +64,7 @@ class TensorFields {
 
  private:
   bool has_shape(TensorIndex index, std::initializer_list<uint64_t> shape) const;
-  Status mismatch(const FieldName& field, TensorIndex index, std::span<const uint64_t> expected) const;
+  Status shape_mismatch(const FieldName& field, TensorIndex index, std::span<const uint64_t> expected) const;
   std::span<const TensorDescription> tensors_;
 };
 

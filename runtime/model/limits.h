@@ -10,7 +10,7 @@
 namespace LINFORMER_NAMESPACE {
 
 inline constexpr uint32_t max_projections = 1u << 16;
-inline constexpr uint32_t max_exact_tokens = 8;  // Of a projection: an op of a program has room for so many.
+inline constexpr uint32_t max_exact_tokens = 8;  // For each projection. An op of a session's program has room for 8.
 inline constexpr uint32_t max_classification_heads = 1024;
 inline constexpr uint32_t max_added_tokens = 1u << 16;
 inline constexpr uint32_t max_template_entries = 64;

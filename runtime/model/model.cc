@@ -102,7 +102,8 @@ Result<std::shared_ptr<const Model>> Model::load_descriptor(int descriptor, uint
 
 Result<std::shared_ptr<const Model>> Model::load_with(ReadBytes read, void* context, uint64_t bytes,
                                                       const LoadOptions& options) {
-  if (read == nullptr) return Status::error(Code::invalid_argument, "there is no function to read the model with");
+  if (read == nullptr)
+    return Status::error(Code::invalid_argument, "the function that reads the model is null: pass a function");
   Result<FileBytes> copy = FileBytes::read_with(read, context, bytes);
   if (!copy.ok()) return copy.status();
   return open(std::unique_ptr<Storage>(new (std::nothrow) Storage(std::move(*copy))), options);
@@ -128,8 +129,8 @@ Result<std::shared_ptr<const Model>> Model::open(std::unique_ptr<Storage> storag
 
 const ModelDescription& Model::description() const { return storage_->description; }
 
-const std::byte* Model::data(int32_t index) const {
-  return tensor_segment_ + description().tensors[static_cast<size_t>(index)].offset;
+const std::byte* Model::data(int32_t tensor) const {
+  return tensor_segment_ + description().tensors[static_cast<size_t>(tensor)].offset;
 }
 
 }  // namespace LINFORMER_NAMESPACE

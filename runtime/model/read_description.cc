@@ -15,7 +15,7 @@ namespace LINFORMER_NAMESPACE {
 namespace {
 
 // The memory budget and the error that all tables of one file share. The functions that read return false after an
-// error. If each of them returned a Status, whose message is part of it, this file would have 5 KB more code.
+// error. They don't return a Status, which contains its message, because this would add 5 KB of code.
 class Reading {
  public:
   explicit Reading(uint64_t bytes) : left_(bytes) {}
@@ -29,7 +29,7 @@ class Reading {
   bool no_memory() { return fail(Status::error(Code::out_of_memory, "no memory for the model's description")); }
 
   // Subtracts memory from the budget before it is allocated.
-  bool take(uint64_t count, uint64_t size_each) {
+  bool spend_budget(uint64_t count, uint64_t size_each) {
     // Both factors are below 2^32, since counts come from flatbuffers vectors. So the product doesn't overflow.
     if (count * size_each > left_) {
       return fail(Status::error(Code::corrupt_file,
@@ -72,7 +72,7 @@ class TableReader {
   void optional(const Field& field, std::initializer_list<bool>, T& out) {
     (*this)(field, out);
   }
-  void origin(const Field&) { next(); }
+  void origin_field(const Field&) { next(); }
 
  private:
   // Returns the place of the next field in the vtable. Its entries have 2 bytes and come after the sizes of the vtable
@@ -86,14 +86,14 @@ class TableReader {
 
   FieldName name(const Field& field) const { return FieldName("%s %s", label_, field.name); }
 
-  // allow(), read_enum() and misaligned() are no templates, since each type of entry and each enumeration would need a
-  // copy of their code.
-  bool allow(const Field& field, uint64_t count, size_t size_each) {
+  // check_entry_count(), read_enum() and misaligned() are no templates, since each type of entry and each enumeration
+  // would need a copy of their code.
+  bool check_entry_count(const Field& field, uint64_t count, size_t size_each) {
     if (count > field.limit) {
       return reading_.fail(
           bad_field(name(field), "has %" PRIu64 " entries, at most %" PRIu32 " are possible", count, field.limit));
     }
-    return reading_.take(count, size_each);
+    return reading_.spend_budget(count, size_each);
   }
 
   bool read_enum(const Field& field, flatbuffers::voffset_t at, unsigned values, uint8_t* out) {
@@ -114,7 +114,7 @@ class TableReader {
 
   template <class T>
   bool resize(const Field& field, uint64_t count, Array<T>* out) {
-    return allow(field, count, sizeof(T)) && (out->try_resize(count) || reading_.no_memory());
+    return check_entry_count(field, count, sizeof(T)) && (out->try_resize(count) || reading_.no_memory());
   }
 
   // Reads an enumerator or a table.
@@ -134,7 +134,7 @@ class TableReader {
   bool read(const Field&, flatbuffers::voffset_t at, String* out) {
     const auto* text = pointer<flatbuffers::String>(at);
     if (text == nullptr) return true;
-    return reading_.take(uint64_t{text->size()} + 1, 1) &&
+    return reading_.spend_budget(uint64_t{text->size()} + 1, 1) &&
            (out->try_assign({text->c_str(), text->size()}) || reading_.no_memory());
   }
 
@@ -175,15 +175,15 @@ class TableReader {
 
 // Called when a table of the file has been read. Sets the member, if there is one, that says that the table is present.
 template <class T>
-void complete(T*) {}
+void mark_present(T*) {}
 
-void complete(SentenceEmbedding* out) { out->present = true; }
+void mark_present(SentenceEmbedding* out) { out->present = true; }
 
 template <class T>
 bool read_table(const flatbuffers::Table& in, Reading* reading, T* out) {
   TableReader reader(in, FieldsOf<T>::label, reading);
   FieldsOf<T>::visit(reader, *out);
-  if (reader.ok()) complete(out);
+  if (reader.ok()) mark_present(out);
   return reader.ok();
 }
 

@@ -19,6 +19,7 @@ Status validate(const ModelDescription& model, uint64_t segment_bytes);
 // The parts of validate(), in the order in which they must be called.
 Status validate_tensors(const ModelDescription& model, uint64_t segment_bytes);
 Status validate_encoder(const EncoderDescription& encoder, const TensorFields& tensors);
+// Validates the classification heads, the masked-LM head and the sentence embedding.
 Status validate_heads(const ModelDescription& model);
 // `token_types` is the number of rows of the token type table, or 2 if the model has no table and ignores types.
 Status validate_tokenizer(const TokenizerDescription& tokenizer, uint32_t vocab_size, uint64_t token_types);

@@ -81,20 +81,20 @@ Status check_exact_tokens(const FieldName& field, const EncoderDescription& enco
 Status check_linear_projection(const FieldName& field, const Projection& projection, uint32_t max_tokens,
                                const TensorFields& tensors) {
   LINFORMER_TRY(check_no_window(field, projection));
-  LINFORMER_TRY(tensors.left(field / "weight", projection.weight, {projection.k, max_tokens}));
+  LINFORMER_TRY(tensors.check_projection_matrix(field / "weight", projection.weight, {projection.k, max_tokens}));
   if (projection.bias == absent) return {};
-  return tensors.floats(field / "bias", projection.bias, {projection.k});
+  return tensors.check_f32_tensor(field / "bias", projection.bias, {projection.k});
 }
 
 Status check_convolution(const FieldName& field, const Projection& projection, uint32_t max_tokens,
                          const TensorFields& tensors) {
   LINFORMER_TRY(check_window(field, projection, max_tokens));
-  LINFORMER_TRY(tensors.reference(field / "weight", projection.weight));
+  LINFORMER_TRY(tensors.check_reference(field / "weight", projection.weight));
   const TensorDescription& weight = tensors[projection.weight];
   const uint64_t channels = weight.shape.back();
-  LINFORMER_TRY(tensors.floats(field / "weight", projection.weight, {projection.kernel, channels, channels}));
+  LINFORMER_TRY(tensors.check_f32_tensor(field / "weight", projection.weight, {projection.kernel, channels, channels}));
   if (projection.bias == absent) return {};
-  return tensors.floats(field / "bias", projection.bias, {channels});
+  return tensors.check_f32_tensor(field / "bias", projection.bias, {channels});
 }
 
 Status check_weightless(const FieldName& field, const Projection& projection) {
@@ -109,16 +109,16 @@ Status check_projection_list(const FieldName& field, const Array<uint32_t>& list
   }
   for (uint32_t index : list) {
     if (index >= projections) {
-      return bad_field(field, "refers to projection %" PRIu32 ", the file has %zu", index, projections);
+      return bad_field(field, "refers to projection %" PRIu32 ", but there are %zu projections", index, projections);
     }
   }
   return {};
 }
 
-// Checks that keys and values of a head have equally many rows at every length, and that the channels of a convolution
-// are those of a head.
-Status check_pair(const FieldName& field, const Projection& key, const Projection& value, uint32_t head_dim,
-                  const TensorFields& tensors) {
+// Checks that keys and values of a head have equally many rows at every length of a sequence, and that the channels of
+// a convolution are those of a head.
+Status check_key_value_pair(const FieldName& field, const Projection& key, const Projection& value, uint32_t head_dim,
+                            const TensorFields& tensors) {
   const bool full = key.kind == ProjectionKind::none;
   if (full != (value.kind == ProjectionKind::none) || key.k != value.k) {
     return bad_field(field, "compresses keys to %" PRIu32 " rows and values to %" PRIu32, key.k, value.k);
@@ -141,7 +141,7 @@ Status check_pair(const FieldName& field, const Projection& key, const Projectio
 // have a row for each position before they are compressed.
 Status check_row_mask(const FieldName& field, const AttentionDescription& attention, const Projection& projection) {
   if (attention.row_mask == RowMask::excluded && projection.kind != ProjectionKind::none) {
-    return bad_field(field / "row_mask", "excludes rows, which full attention alone can do");
+    return bad_field(field / "row_mask", "is excluded, which only full attention supports");
   }
   if (attention.row_mask == RowMask::zeroed && projection.kind == ProjectionKind::linear &&
       projection.order == ProjectionOrder::before_linear) {
@@ -151,8 +151,10 @@ Status check_row_mask(const FieldName& field, const AttentionDescription& attent
   return {};
 }
 
-// Refuses a mask beside a length_scale, which counts every row.
-Status check_counted_rows(const FieldName& field, const AttentionDescription& attention, const Projection& projection) {
+// Refuses a row_mask together with a length_scale, because the scale depends on the number of all rows, including
+// masked ones.
+Status check_mask_with_length_scale(const FieldName& field, const AttentionDescription& attention,
+                                    const Projection& projection) {
   if (attention.row_mask == RowMask::none || projection.length_scale == LengthScale::none) return {};
   return bad_field(field / "row_mask", "masks rows that a projection's length_scale counts");
 }
@@ -194,9 +196,9 @@ Status check_norms(const FieldName& field, const EncoderDescription& encoder, co
                    const TensorFields& tensors) {
   const auto check = [&](const char* member, const Norm& norm, uint32_t heads) -> Status {
     const FieldName name = field / member;
-    if (!norm.present()) return TensorFields::nothing(name, norm, "has no scale");
+    if (!norm.present()) return TensorFields::must_be_absent(name, norm, "has no scale");
     const bool by_head = tensors.has_elements(norm.scale, attention.head_dim);
-    return tensors.norm(name, norm, uint64_t{attention.head_dim} * (by_head ? 1 : heads));
+    return tensors.check_norm(name, norm, uint64_t{attention.head_dim} * (by_head ? 1 : heads));
   };
   LINFORMER_TRY(check("query_norm", attention.query_norm, attention.heads));
   LINFORMER_TRY(check("key_norm", attention.key_norm, attention.kv_heads));
@@ -212,34 +214,34 @@ Status check_norms(const FieldName& field, const EncoderDescription& encoder, co
   return {};
 }
 
-// Checks a layer that has both a window and compressed keys. One linear projection has to compress the keys of all
-// heads after they are computed, and one their values.
-Status check_window_beside(const FieldName& field, const EncoderDescription& encoder,
-                           const AttentionDescription& attention) {
+// Checks a layer that has both a window and compressed keys. All heads must share one linear projection for keys and
+// one for values, which are applied after keys and values are computed.
+Status check_window_with_compressed_keys(const FieldName& field, const EncoderDescription& encoder,
+                                         const AttentionDescription& attention) {
   const FieldName window = field / "window";
-  if (attention.causal) return bad_field(window, "is beside compressed keys, which a causal layer can't have");
+  if (attention.causal) return bad_field(window, "is used with compressed keys, which a causal layer can't have");
   const Projection* first = nullptr;
   for (const Array<uint32_t>* list : {&attention.key_projections, &attention.value_projections}) {
     if (list->empty()) continue;  // The values are the keys.
     const Projection& projection = encoder.projections[list->front()];
     if (list->size() > 1 || projection.kind != ProjectionKind::linear) {
-      return bad_field(window, "is beside compressed keys, which need one linear projection for all heads");
+      return bad_field(window, "is used with compressed keys, which need one linear projection for all heads");
     }
     if (projection.order != ProjectionOrder::after_linear || projection.length_scale != LengthScale::none) {
-      return bad_field(window, "is beside compressed keys, which need the order after_linear and no length_scale");
+      return bad_field(window, "is used with compressed keys, which need the order after_linear and no length_scale");
     }
     if (first != nullptr && first->span != projection.span) {
-      return bad_field(window, "is beside keys and values that are compressed with different spans");
+      return bad_field(window, "is used with keys and values that are compressed with different spans");
     }
     if (first != nullptr && first->exact_tokens != projection.exact_tokens) {
-      return bad_field(window, "is beside keys and values that are compressed with different exact_tokens");
+      return bad_field(window, "is used with keys and values that are compressed with different exact_tokens");
     }
     first = &projection;
   }
   return {};
 }
 
-// Refuses a layer without a window whose projection has a span or exact_tokens, which exist only beside a window.
+// Refuses a layer without a window whose projection has a span or exact_tokens, which need a window.
 Status check_needs_window(const FieldName& field, const EncoderDescription& encoder,
                           const AttentionDescription& attention) {
   if (attention.window != 0) return {};
@@ -255,8 +257,8 @@ Status check_needs_window(const FieldName& field, const EncoderDescription& enco
 }
 
 // Checks a window and a position bias. Both depend on distances between rows, so they need keys of the layer's own
-// rows. A position bias is added only to the scores of uncompressed keys, so a layer with compressed keys can have one
-// only beside a window.
+// rows. A position bias is added only to the scores of uncompressed keys, so a layer with compressed keys can have a
+// position bias only if it also has a window.
 Status check_distances(const FieldName& field, const EncoderDescription& encoder, const AttentionDescription& attention,
                        const TensorFields& tensors) {
   LINFORMER_TRY(check_needs_window(field, encoder, attention));
@@ -272,9 +274,10 @@ Status check_distances(const FieldName& field, const EncoderDescription& encoder
   if (compressed && attention.window == 0) {
     return bad_field(first, "depends on distances between rows, but keys are compressed and the layer has no window");
   }
-  if (compressed) LINFORMER_TRY(check_window_beside(field, encoder, attention));
+  if (compressed) LINFORMER_TRY(check_window_with_compressed_keys(field, encoder, attention));
   if (!biased) return {};
-  return tensors.floats(first, attention.position_bias, {attention.heads, 2 * uint64_t{encoder.max_tokens} - 1});
+  return tensors.check_f32_tensor(first, attention.position_bias,
+                                  {attention.heads, 2 * uint64_t{encoder.max_tokens} - 1});
 }
 
 Status check_head_counts(const FieldName& field, const AttentionDescription& attention) {
@@ -303,9 +306,9 @@ Status check_projections_of(const FieldName& field, const EncoderDescription& en
   // If V = K, the list of the values' projections may be empty, because it would equal that of the keys.
   if (attention.value_is_key && attention.value_projections.empty()) {
     for (uint32_t index : attention.key_projections) {
-      LINFORMER_TRY(check_pair(field, projections[index], projections[index], attention.head_dim, tensors));
+      LINFORMER_TRY(check_key_value_pair(field, projections[index], projections[index], attention.head_dim, tensors));
       LINFORMER_TRY(check_row_mask(field, attention, projections[index]));
-      LINFORMER_TRY(check_counted_rows(field, attention, projections[index]));
+      LINFORMER_TRY(check_mask_with_length_scale(field, attention, projections[index]));
     }
     return {};
   }
@@ -320,10 +323,10 @@ Status check_projections_of(const FieldName& field, const EncoderDescription& en
     };
     for (const Array<uint32_t>* list : {&attention.key_projections, &attention.value_projections}) {
       LINFORMER_TRY(check_row_mask(field, attention, of(*list)));
-      LINFORMER_TRY(check_counted_rows(field, attention, of(*list)));
+      LINFORMER_TRY(check_mask_with_length_scale(field, attention, of(*list)));
     }
-    LINFORMER_TRY(
-        check_pair(field, of(attention.key_projections), of(attention.value_projections), attention.head_dim, tensors));
+    LINFORMER_TRY(check_key_value_pair(field, of(attention.key_projections), of(attention.value_projections),
+                                       attention.head_dim, tensors));
   }
   return {};
 }
@@ -389,18 +392,18 @@ Status validate_attention(const EncoderDescription& encoder, const TensorFields&
   LINFORMER_TRY(check_head_counts(field, attention));
   const uint64_t query_width = uint64_t{attention.heads} * attention.head_dim;
   const uint64_t key_width = uint64_t{attention.kv_heads} * attention.head_dim;
-  LINFORMER_TRY(tensors.linear(field / "query", attention.query, *width, query_width));
+  LINFORMER_TRY(tensors.check_linear(field / "query", attention.query, *width, query_width));
   const uint64_t source_width = attention.key_source == KeySource::own ? *width : encoder.encoder_states_width;
   if (attention.key_source == KeySource::encoder_states_or_own && source_width != *width) {
     return bad_field(field / "key_source",
-                     "is encoder states or own rows, but the encoder states have width %" PRIu64 ", not %" PRIu64,
+                     "is encoder_states_or_own, but the encoder states have width %" PRIu64 ", not %" PRIu64,
                      source_width, *width);
   }
-  LINFORMER_TRY(tensors.linear(field / "key", attention.key, source_width, key_width));
+  LINFORMER_TRY(tensors.check_linear(field / "key", attention.key, source_width, key_width));
   if (attention.value_is_key) {
-    LINFORMER_TRY(TensorFields::nothing(field / "value", attention.value, "is the key"));
+    LINFORMER_TRY(TensorFields::must_be_absent(field / "value", attention.value, "is the key"));
   } else {
-    LINFORMER_TRY(tensors.linear(field / "value", attention.value, source_width, key_width));
+    LINFORMER_TRY(tensors.check_linear(field / "value", attention.value, source_width, key_width));
   }
   LINFORMER_TRY(check_projections_of(field, encoder, attention, tensors));
   LINFORMER_TRY(check_norms(field, encoder, attention, tensors));
@@ -411,11 +414,11 @@ Status validate_attention(const EncoderDescription& encoder, const TensorFields&
   for (const auto& [member, linear] :
        {std::pair{"output", &attention.output}, std::pair{"output_second", &attention.output_second}}) {
     if (!linear->present()) {
-      LINFORMER_TRY(TensorFields::nothing(field / member, *linear, "has no weight"));
+      LINFORMER_TRY(TensorFields::must_be_absent(field / member, *linear, "has no weight"));
       continue;
     }
     uint64_t out = 0;
-    LINFORMER_TRY(tensors.linear(field / member, *linear, output_width, &out));
+    LINFORMER_TRY(tensors.check_linear(field / member, *linear, output_width, &out));
     output_width = out;
   }
   if (attention.output_second.present() && !attention.output.present()) {
@@ -424,19 +427,20 @@ Status validate_attention(const EncoderDescription& encoder, const TensorFields&
 
   const FieldName resample("layers[%zu].attention_resample", layer);
   if (description.attention_resample.present()) {
-    LINFORMER_TRY(tensors.linear(resample, description.attention_resample, *width, output_width));
+    LINFORMER_TRY(tensors.check_linear(resample, description.attention_resample, *width, output_width));
   } else {
-    LINFORMER_TRY(TensorFields::nothing(resample, description.attention_resample, "has no weight"));
+    LINFORMER_TRY(TensorFields::must_be_absent(resample, description.attention_resample, "has no weight"));
     if (output_width != *width) {
       return bad_field(field, "turns width %" PRIu64 " into %" PRIu64 " without attention_resample", *width,
                        output_width);
     }
   }
   const uint64_t norm_width = encoder.norm_placement == NormPlacement::pre ? *width : output_width;
-  LINFORMER_TRY(tensors.norm(FieldName("layers[%zu].attention_norm", layer), description.attention_norm, norm_width));
+  LINFORMER_TRY(
+      tensors.check_norm(FieldName("layers[%zu].attention_norm", layer), description.attention_norm, norm_width));
   const FieldName outer_norm("layers[%zu].outer_norm", layer);
   LINFORMER_TRY(check_outer_norm(outer_norm, encoder, description));
-  LINFORMER_TRY(tensors.norm(outer_norm, description.outer_norm, output_width));
+  LINFORMER_TRY(tensors.check_norm(outer_norm, description.outer_norm, output_width));
   *width = output_width;
   return {};
 }

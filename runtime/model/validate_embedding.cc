@@ -22,7 +22,7 @@ Status check_positions(const EncoderDescription& encoder, const TensorFields& te
     if (width % 2 != 0) {
       return bad_field(FieldName("embedding.position_kind"), "is sinusoidal for an odd width of %" PRIu64, width);
     }
-    if (embedding.positions != absent) LINFORMER_TRY(tensors.floats(field, embedding.positions, {width / 2}));
+    if (embedding.positions != absent) LINFORMER_TRY(tensors.check_f32_tensor(field, embedding.positions, {width / 2}));
     if (!std::isfinite(embedding.position_base) || embedding.position_base <= 0) {
       return bad_field(FieldName("embedding.position_base"), "is %g, a positive number is needed",
                        static_cast<double>(embedding.position_base));
@@ -36,7 +36,7 @@ Status check_positions(const EncoderDescription& encoder, const TensorFields& te
     return {};
   }
   uint64_t rows = 0, needed = 0;
-  LINFORMER_TRY(tensors.table(field, embedding.positions, width, &rows));
+  LINFORMER_TRY(tensors.check_table(field, embedding.positions, width, &rows));
   if (!checked_add(embedding.position_offset, encoder.max_tokens, &needed) || needed > rows) {
     return bad_field(field, "has %" PRIu64 " rows, %" PRIu32 " tokens from row %" PRIu32 " need %" PRIu64, rows,
                      encoder.max_tokens, embedding.position_offset, needed);
@@ -51,7 +51,7 @@ Status check_positions(const EncoderDescription& encoder, const TensorFields& te
 Status check_tokens(const EncoderDescription& encoder, const TensorFields& tensors, uint64_t* width) {
   const EmbeddingDescription& embedding = encoder.embedding;
   uint64_t rows = 0;
-  LINFORMER_TRY(tensors.table(FieldName("embedding.tokens"), embedding.tokens, 0, &rows));
+  LINFORMER_TRY(tensors.check_table(FieldName("embedding.tokens"), embedding.tokens, 0, &rows));
   *width = tensors[embedding.tokens].shape[1];
   if (rows != encoder.vocab_size) {
     return bad_field(FieldName("embedding.tokens"), "has %" PRIu64 " rows, vocab_size is %" PRIu32, rows,
@@ -72,21 +72,21 @@ Status check_tokens(const EncoderDescription& encoder, const TensorFields& tenso
   return {};
 }
 
-// Sets *width to the width of the rows that positions are added to.
+// Checks a model that reads vectors, and sets *width to the width of the rows that positions are added to.
 Status check_vectors(const EncoderDescription& encoder, const TensorFields& tensors, uint64_t* width) {
   const EmbeddingDescription& embedding = encoder.embedding;
   const VectorInput& vectors = embedding.vectors;
   LINFORMER_TRY(check_range("embedding.vectors.width", vectors.width, max_dimension));
   *width = vectors.width;
-  LINFORMER_TRY(tensors.norm(FieldName("embedding.vectors.norm_in"), vectors.norm_in, vectors.width));
+  LINFORMER_TRY(tensors.check_norm(FieldName("embedding.vectors.norm_in"), vectors.norm_in, vectors.width));
   const FieldName linear("embedding.vectors.linear"), norm_out("embedding.vectors.norm_out");
   if (vectors.linear.present()) {
     *width = 0;
-    LINFORMER_TRY(tensors.linear(linear, vectors.linear, vectors.width, width));
-    LINFORMER_TRY(tensors.norm(norm_out, vectors.norm_out, *width));
+    LINFORMER_TRY(tensors.check_linear(linear, vectors.linear, vectors.width, width));
+    LINFORMER_TRY(tensors.check_norm(norm_out, vectors.norm_out, *width));
   } else {
-    LINFORMER_TRY(TensorFields::nothing(linear, vectors.linear, "has no weight"));
-    LINFORMER_TRY(TensorFields::nothing(norm_out, vectors.norm_out, "belongs to vectors without a linear"));
+    LINFORMER_TRY(TensorFields::must_be_absent(linear, vectors.linear, "has no weight"));
+    LINFORMER_TRY(TensorFields::must_be_absent(norm_out, vectors.norm_out, "belongs to vectors without a linear"));
   }
   if (embedding.prefix_token != -1) {
     return bad_field(FieldName("embedding.prefix_token"), "is %" PRId32 ", but the model takes vectors",
@@ -96,7 +96,7 @@ Status check_vectors(const EncoderDescription& encoder, const TensorFields& tens
   if (encoder.max_tokens < 2) {
     return bad_field(FieldName("embedding.prefix"), "leaves no room for a vector: max_tokens is 1");
   }
-  return tensors.floats(FieldName("embedding.prefix"), embedding.prefix, {1, *width});
+  return tensors.check_f32_tensor(FieldName("embedding.prefix"), embedding.prefix, {1, *width});
 }
 
 }  // namespace
@@ -112,16 +112,16 @@ Status validate_embedding(const EncoderDescription& encoder, const TensorFields&
       return bad_field(FieldName("embedding.token_types"), "belongs to a model without tokens");
     }
     uint64_t types = 0;
-    LINFORMER_TRY(tensors.table(FieldName("embedding.token_types"), embedding.token_types, width, &types));
+    LINFORMER_TRY(tensors.check_table(FieldName("embedding.token_types"), embedding.token_types, width, &types));
   }
   if (!std::isfinite(embedding.scale) || embedding.scale <= 0) {
     return bad_field(FieldName("embedding.scale"), "is %g, a positive number is needed",
                      static_cast<double>(embedding.scale));
   }
   if (embedding.factor.present()) {
-    LINFORMER_TRY(tensors.linear(FieldName("embedding.factor"), embedding.factor, width, encoder.d_model));
+    LINFORMER_TRY(tensors.check_linear(FieldName("embedding.factor"), embedding.factor, width, encoder.d_model));
   } else {
-    LINFORMER_TRY(TensorFields::nothing(FieldName("embedding.factor"), embedding.factor, "has no weight"));
+    LINFORMER_TRY(TensorFields::must_be_absent(FieldName("embedding.factor"), embedding.factor, "has no weight"));
     if (width != encoder.d_model) {
       return bad_field(FieldName("embedding"), "has rows of %" PRIu64 ", d_model is %" PRIu32 " and there is no factor",
                        width, encoder.d_model);
@@ -130,13 +130,13 @@ Status validate_embedding(const EncoderDescription& encoder, const TensorFields&
   if (embedding.norm_before_factor && !embedding.factor.present()) {
     return bad_field(FieldName("embedding.norm_before_factor"), "is true, but there is no factor");
   }
-  LINFORMER_TRY(tensors.norm(FieldName("embedding.norm"), embedding.norm,
-                             embedding.norm_before_factor ? width : encoder.d_model));
+  LINFORMER_TRY(tensors.check_norm(FieldName("embedding.norm"), embedding.norm,
+                                   embedding.norm_before_factor ? width : encoder.d_model));
   if (embedding.transform.present()) {
     LINFORMER_TRY(
-        tensors.linear(FieldName("embedding.transform"), embedding.transform, encoder.d_model, encoder.d_model));
+        tensors.check_linear(FieldName("embedding.transform"), embedding.transform, encoder.d_model, encoder.d_model));
   } else {
-    LINFORMER_TRY(TensorFields::nothing(FieldName("embedding.transform"), embedding.transform, "has no weight"));
+    LINFORMER_TRY(TensorFields::must_be_absent(FieldName("embedding.transform"), embedding.transform, "has no weight"));
   }
   if (embedding.zero_pad_rows && encoder.pad_id < 0) {
     return bad_field(FieldName("embedding.zero_pad_rows"), "is true, but the model has no pad_id");

@@ -20,36 +20,36 @@ Status check_feed_forward(const EncoderDescription& encoder, const TensorFields&
   const FieldName norm("layers[%zu].ffn_norm", index), resample("layers[%zu].ffn_resample", index);
   if (!layer.ffn_in.present()) {
     constexpr const char* reason = "belongs to a layer without ffn_in";
-    LINFORMER_TRY(TensorFields::nothing(in, layer.ffn_in, "has no weight"));
-    LINFORMER_TRY(TensorFields::nothing(out, layer.ffn_out, reason));
-    LINFORMER_TRY(TensorFields::nothing(norm, layer.ffn_norm, reason));
+    LINFORMER_TRY(TensorFields::must_be_absent(in, layer.ffn_in, "has no weight"));
+    LINFORMER_TRY(TensorFields::must_be_absent(out, layer.ffn_out, reason));
+    LINFORMER_TRY(TensorFields::must_be_absent(norm, layer.ffn_norm, reason));
     if (layer.gated) return bad_field(FieldName("layers[%zu].gated", index), "%s", reason);
-    return TensorFields::nothing(resample, layer.ffn_resample, reason);
+    return TensorFields::must_be_absent(resample, layer.ffn_resample, reason);
   }
   uint64_t inner = 0, output_width = 0;
-  LINFORMER_TRY(tensors.linear(in, layer.ffn_in, *width, &inner));
+  LINFORMER_TRY(tensors.check_linear(in, layer.ffn_in, *width, &inner));
   if (layer.gated) {
     if (inner % 2 != 0) return bad_field(in, "has %" PRIu64 " outputs, a gated layer needs an even number", inner);
     inner /= 2;
   }
-  LINFORMER_TRY(tensors.linear(out, layer.ffn_out, inner, &output_width));
+  LINFORMER_TRY(tensors.check_linear(out, layer.ffn_out, inner, &output_width));
   if (layer.ffn_resample.present()) {
-    LINFORMER_TRY(tensors.linear(resample, layer.ffn_resample, *width, output_width));
+    LINFORMER_TRY(tensors.check_linear(resample, layer.ffn_resample, *width, output_width));
   } else {
-    LINFORMER_TRY(TensorFields::nothing(resample, layer.ffn_resample, "has no weight"));
+    LINFORMER_TRY(TensorFields::must_be_absent(resample, layer.ffn_resample, "has no weight"));
     if (output_width != *width) {
       return bad_field(out, "turns width %" PRIu64 " into %" PRIu64 " without ffn_resample", *width, output_width);
     }
   }
   const uint64_t norm_width = encoder.norm_placement == NormPlacement::pre ? *width : output_width;
-  LINFORMER_TRY(tensors.norm(norm, layer.ffn_norm, norm_width));
+  LINFORMER_TRY(tensors.check_norm(norm, layer.ffn_norm, norm_width));
   *width = output_width;
   return {};
 }
 
 // Checks an encoder without layers. Its rows are read from the token embedding in place, so nothing in the description
 // may change them.
-Status check_gather(const EncoderDescription& encoder) {
+Status check_layerless_encoder(const EncoderDescription& encoder) {
   const EmbeddingDescription& embedding = encoder.embedding;
   const bool acts = embedding.position_kind != PositionKind::none || embedding.token_types != absent ||
                     embedding.scale != 1.f || embedding.factor.present() || embedding.norm.present() ||
@@ -96,7 +96,7 @@ Status validate_encoder(const EncoderDescription& encoder, const TensorFields& t
     return bad_field(FieldName("layers"), "has %zu entries, at most %" PRIu32 " are possible", encoder.layers.size(),
                      max_layers);
   }
-  if (encoder.layers.empty()) LINFORMER_TRY(check_gather(encoder));
+  if (encoder.layers.empty()) LINFORMER_TRY(check_layerless_encoder(encoder));
   uint64_t width = encoder.d_model;
   for (size_t i = 0; i < encoder.layers.size(); ++i) {
     LINFORMER_TRY(validate_attention(encoder, tensors, i, &width));
@@ -112,12 +112,12 @@ Status validate_encoder(const EncoderDescription& encoder, const TensorFields& t
     return bad_field(FieldName("layers"), "end with width %" PRIu64 ", d_model is %" PRIu32, width, encoder.d_model);
   }
   LINFORMER_TRY(check_encoder_states(encoder));
-  LINFORMER_TRY(tensors.norm(FieldName("final_norm"), encoder.final_norm, width));
+  LINFORMER_TRY(tensors.check_norm(FieldName("final_norm"), encoder.final_norm, width));
   if (!encoder.output.present()) {
-    return TensorFields::nothing(FieldName("output"), encoder.output, "has no weight");
+    return TensorFields::must_be_absent(FieldName("output"), encoder.output, "has no weight");
   }
   uint64_t out = 0;
-  return tensors.linear(FieldName("output"), encoder.output, width, &out);
+  return tensors.check_linear(FieldName("output"), encoder.output, width, &out);
 }
 
 }  // namespace LINFORMER_NAMESPACE

@@ -19,11 +19,12 @@ Status check_vocabulary_output(const ModelDescription& model, const TensorFields
   const Linear& output = model.mlm.output;
   const uint32_t vocab_size = last_encoder(model).vocab_size;
   const FieldName field("mlm.output");
-  if (output.weight != last_encoder(model).embedding.tokens) return tensors.linear(field, output, width, vocab_size);
+  if (output.weight != last_encoder(model).embedding.tokens)
+    return tensors.check_linear(field, output, width, vocab_size);
   uint64_t rows = 0;
-  LINFORMER_TRY(tensors.table(field / "weight", output.weight, width, &rows));
+  LINFORMER_TRY(tensors.check_table(field / "weight", output.weight, width, &rows));
   if (output.bias == absent) return {};
-  return tensors.floats(field / "bias", output.bias, {vocab_size});
+  return tensors.check_f32_tensor(field / "bias", output.bias, {vocab_size});
 }
 
 Status check_masked_lm(const ModelDescription& model, const TensorFields& tensors) {
@@ -31,21 +32,21 @@ Status check_masked_lm(const ModelDescription& model, const TensorFields& tensor
   const FieldName dense("mlm.dense"), norm("mlm.norm");
   if (!mlm.present()) {
     constexpr const char* reason = "belongs to a model without mlm.output";
-    LINFORMER_TRY(TensorFields::nothing(FieldName("mlm.output"), mlm.output, "has no weight"));
-    LINFORMER_TRY(TensorFields::nothing(dense, mlm.dense, reason));
-    return TensorFields::nothing(norm, mlm.norm, reason);
+    LINFORMER_TRY(TensorFields::must_be_absent(FieldName("mlm.output"), mlm.output, "has no weight"));
+    LINFORMER_TRY(TensorFields::must_be_absent(dense, mlm.dense, reason));
+    return TensorFields::must_be_absent(norm, mlm.norm, reason);
   }
   if (last_encoder(model).vocab_size == 0) return bad_field(FieldName("mlm"), "belongs to a model without tokens");
   if (last_encoder(model).layers.empty()) return bad_field(FieldName("mlm"), "belongs to a model without layers");
   uint64_t width = output_width(last_encoder(model), tensors);
   if (mlm.dense.present()) {
     uint64_t out = 0;
-    LINFORMER_TRY(tensors.linear(dense, mlm.dense, width, &out));
+    LINFORMER_TRY(tensors.check_linear(dense, mlm.dense, width, &out));
     width = out;
-    LINFORMER_TRY(tensors.norm(norm, mlm.norm, width));
+    LINFORMER_TRY(tensors.check_norm(norm, mlm.norm, width));
   } else {
-    LINFORMER_TRY(TensorFields::nothing(dense, mlm.dense, "has no weight"));
-    LINFORMER_TRY(TensorFields::nothing(norm, mlm.norm, "belongs to a head without mlm.dense"));
+    LINFORMER_TRY(TensorFields::must_be_absent(dense, mlm.dense, "has no weight"));
+    LINFORMER_TRY(TensorFields::must_be_absent(norm, mlm.norm, "belongs to a head without mlm.dense"));
   }
   return check_vocabulary_output(model, tensors, width);
 }
@@ -87,18 +88,19 @@ Status check_classification_head(const ModelDescription& model, const TensorFiel
   if (head.norm_after_dense && !head.dense.present()) {
     return bad_field(field / "norm_after_dense", "is true, but there is no dense");
   }
-  if (!head.norm_after_dense) LINFORMER_TRY(tensors.norm(field / "norm", head.norm, width));
+  if (!head.norm_after_dense) LINFORMER_TRY(tensors.check_norm(field / "norm", head.norm, width));
   if (head.dense.present()) {
     uint64_t inner = 0;
-    LINFORMER_TRY(tensors.linear(field / "dense", head.dense, width, &inner));
+    LINFORMER_TRY(tensors.check_linear(field / "dense", head.dense, width, &inner));
     width = inner;
   } else {
-    LINFORMER_TRY(TensorFields::nothing(field / "dense", head.dense, "has no weight"));
+    LINFORMER_TRY(TensorFields::must_be_absent(field / "dense", head.dense, "has no weight"));
   }
-  if (head.norm_after_dense) LINFORMER_TRY(tensors.norm(field / "norm", head.norm, width));
-  LINFORMER_TRY(tensors.linear(field / "output", head.output, width, &classes));
+  if (head.norm_after_dense) LINFORMER_TRY(tensors.check_norm(field / "norm", head.norm, width));
+  LINFORMER_TRY(tensors.check_linear(field / "output", head.output, width, &classes));
   if (classes > max_classes) {
-    return bad_field(field / "output", "has %" PRIu64 " classes, %" PRIu32 " are possible", classes, max_classes);
+    return bad_field(field / "output", "has %" PRIu64 " classes, at most %" PRIu32 " are possible", classes,
+                     max_classes);
   }
   LINFORMER_TRY(check_kind(field, head, classes));
   if (!head.labels.empty() && head.labels.size() != classes) {
@@ -151,13 +153,13 @@ Status check_sentence_embedding(const ModelDescription& model, const TensorField
   if (!embedding.dense.present()) {
     if (embedding.activation != Activation::none)
       return bad_field(FieldName("embedding.activation"), "is set, but there is no dense");
-    LINFORMER_TRY(TensorFields::nothing(dense, embedding.dense, "has no weight"));
+    LINFORMER_TRY(TensorFields::must_be_absent(dense, embedding.dense, "has no weight"));
   } else {
     uint64_t outputs = 0;
-    LINFORMER_TRY(tensors.linear(dense, embedding.dense, width, &outputs));
+    LINFORMER_TRY(tensors.check_linear(dense, embedding.dense, width, &outputs));
     width = outputs;
   }
-  LINFORMER_TRY(tensors.norm(FieldName("embedding.norm"), embedding.norm, width));
+  LINFORMER_TRY(tensors.check_norm(FieldName("embedding.norm"), embedding.norm, width));
   return check_prompts(embedding);
 }
 

@@ -41,7 +41,7 @@ Status check_shape(const FieldName& field, const TensorDescription& tensor, uint
   }
   StoredParts storage;
   const uint64_t rows = matrix ? tensor.shape[0] : 1, cols = matrix ? tensor.shape[1] : elements;
-  if (!parts_of(tensor.type, tensor.layout, rows, cols, &storage)) {
+  if (!compute_part_offsets(tensor.type, tensor.layout, rows, cols, &storage)) {
     return bad_field(field, "has more elements than 64 bits can count");
   }
   *bytes = storage.bytes;

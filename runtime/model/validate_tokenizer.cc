@@ -104,7 +104,7 @@ Status check_scores(const TokenizerDescription& t, size_t tokens) {
   const size_t expected = t.kind == TokenizerKind::unigram ? tokens : 0;
   if (t.scores.size() != expected) return bad_field(field, "has %zu entries instead of %zu", t.scores.size(), expected);
   for (size_t i = 0; i < t.scores.size(); ++i) {
-    if (!std::isfinite(t.scores[i])) return bad_field(field, "has no finite number at %zu", i);
+    if (!std::isfinite(t.scores[i])) return bad_field(field, "has an infinite number or NaN at index %zu", i);
   }
   return {};
 }
@@ -129,7 +129,7 @@ Status check_rules(const TokenizerDescription& t, size_t tokens) {
     return bad_field(exact, "has %zu entries for %zu tokens", u.exact_scores.size(), tokens);
   }
   for (size_t i = 0; i < u.exact_scores.size(); ++i) {
-    if (!std::isfinite(u.exact_scores[i])) return bad_field(exact, "has no finite number at %zu", i);
+    if (!std::isfinite(u.exact_scores[i])) return bad_field(exact, "has an infinite number or NaN at index %zu", i);
   }
   for (size_t i = 0; i < u.splits.size(); ++i) {
     const String& pattern = u.splits[i].pattern;
@@ -193,7 +193,7 @@ Status check_pair_types(const TokenizerDescription& t, uint64_t token_types) {
   }
   for (uint8_t type : t.pair_types) {
     if (type >= token_types) {
-      return bad_field(field, "has the type %u, the model has %" PRIu64, type, token_types);
+      return bad_field(field, "has the token type %u, but the model has %" PRIu64, type, token_types);
     }
   }
   return {};

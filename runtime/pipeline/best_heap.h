@@ -15,22 +15,24 @@ inline bool is_better(const Scored& a, const Scored& b) {
   return a.score != b.score ? a.score > b.score : a.index < b.index;
 }
 
-// Returns whether `given` belongs to the `most` best scores, so that the heap must take it.
-inline bool has_place(const Array<Scored>& heap, size_t most, const Scored& given) {
-  if (std::isnan(given.score)) return false;
-  return heap.size() < most || (most > 0 && is_better(given, heap.front()));
+// Returns whether `candidate` belongs to the `capacity` best scores, so that the heap must take it.
+inline bool belongs_in_heap(const Array<Scored>& heap, size_t capacity, const Scored& candidate) {
+  if (std::isnan(candidate.score)) return false;
+  return heap.size() < capacity || (capacity > 0 && is_better(candidate, heap.front()));
 }
 
-// Adds `given` to the heap. The caller has checked has_place(). If the heap is full, the worst score is removed and its
-// index is stored in *dropped; otherwise *dropped is -1. Returns false if there is no memory.
-[[nodiscard]] inline bool try_keep(Array<Scored>* heap, size_t most, const Scored& given, int64_t* dropped) {
-  *dropped = -1;
-  if (heap->size() == most) {
-    *dropped = heap->front().index;
+// Adds `candidate` to the heap. The caller has checked belongs_in_heap(). If the heap is full, the worst score is
+// removed and its index is stored in *dropped_index; otherwise *dropped_index is -1. Returns false if there is no
+// memory.
+[[nodiscard]] inline bool try_push_best(Array<Scored>* heap, size_t capacity, const Scored& candidate,
+                                        int64_t* dropped_index) {
+  *dropped_index = -1;
+  if (heap->size() == capacity) {
+    *dropped_index = heap->front().index;
     std::pop_heap(heap->begin(), heap->end(), is_better);
     heap->pop_back();
   }
-  if (!heap->try_push(given)) return false;
+  if (!heap->try_push(candidate)) return false;
   std::push_heap(heap->begin(), heap->end(), is_better);
   return true;
 }

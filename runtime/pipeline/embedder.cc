@@ -32,10 +32,10 @@ struct Embedder::State {
   bool is_normalized = false;  // The vectors of the model have length 1.
   size_t width = 0;            // The number of floats of a vector that are kept.
   bool cut = false;            // The vectors of the model have more than `width` floats.
-  Array<float> vector;         // A buffer for the result of finished().
+  Array<float> vector;         // A buffer for the result of cut_and_normalize().
 
   // Cuts and normalizes a vector of the runner. The result is valid until the next call.
-  std::span<const float> finished(const TextReport& report, std::span<const float> values) {
+  std::span<const float> cut_and_normalize(const TextReport& report, std::span<const float> values) {
     if (values.empty()) return values;
     values = values.first(width);
     // A normalized vector must be divided again if it is a mean of several windows or was cut.
@@ -100,7 +100,7 @@ Result<Embedder> Embedder::create(std::shared_ptr<const Model> model, const Embe
 
 Status Embedder::embed(const TextList& texts, std::span<float> vectors, const RunControl& control) {
   const auto row = [&](const TextReport& report, std::span<const float> values) {
-    return state_->finished(report, values);
+    return state_->cut_and_normalize(report, values);
   };
   return run_to_rows(state_->runner, texts, vectors, static_cast<size_t>(width()), "floats", row, control);
 }
@@ -109,7 +109,7 @@ Status Embedder::embed(const TextList& texts, Visit visit, void* context, const 
   return state_->runner.run(
       texts,
       [&](size_t index, const TextReport& report, std::span<const float> values) {
-        return visit(context, index, report, state_->finished(report, values));
+        return visit(context, index, report, state_->cut_and_normalize(report, values));
       },
       control);
 }

@@ -12,23 +12,23 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-// The number of candidates that wait to be visited, 32 MiB. Only a single text may have more.
+// The most candidates that wait until their texts are visited, which take 32 MiB. Only a single text may have more.
 constexpr size_t most_candidates = size_t{1} << 22;
 
-Status no_memory_for_masked_tokens() { return Status::error(Code::out_of_memory, "no memory for masked tokens"); }
+Status no_memory_to_fill() { return Status::error(Code::out_of_memory, "no memory to fill masks"); }
 
 // Appends the mask token to `to`, as it is written in a text.
 Status spell_mask(const TokenizerDescription& description, const Tokenizer& tokenizer, Array<char>* to) {
   const auto& added = description.added_tokens;
   const auto own = std::find_if(added.begin(), added.end(), [&](const auto& t) { return t.id == description.mask; });
   if (own != added.end()) {
-    return to->try_append(own->content.data(), own->content.size()) ? Status() : no_memory_for_masked_tokens();
+    return to->try_append(own->content.data(), own->content.size()) ? Status() : no_memory_to_fill();
   }
   TextBuffer buffer;
   const Status decoded = tokenizer.decode({&description.mask, 1}, {}, &buffer);
   if (decoded.code() == Code::out_of_memory) return decoded;
   const std::string_view text = decoded.ok() ? buffer.view() : "<mask>";
-  return to->try_append(text.data(), text.size()) ? Status() : no_memory_for_masked_tokens();
+  return to->try_append(text.data(), text.size()) ? Status() : no_memory_to_fill();
 }
 
 }  // namespace
@@ -37,13 +37,13 @@ struct MaskFiller::State final : MaskedLmQueue {
   State(MaskedLmParts parts, size_t most_texts, size_t top)
       : MaskedLmQueue(std::move(parts), most_texts, std::max<size_t>(1, most_candidates / top)), top_k(top) {}
 
-  bool asks(int32_t id) const override { return id == mask_id; }
-  void report_none(TextReport* report) const override;
-  Status took(const TextSequence& sequence, Tokens read, QueuedText* text) override;
-  Status start(size_t positions) override;
-  Status take(size_t position, std::span<const float> logits, QueuedText* text) override;
+  bool wants_logits_of(int32_t id) const override { return id == mask_id; }
+  void report_no_wanted_token(TextReport* report) const override;
+  Status on_text_added(const TextSequence& sequence, Tokens read, QueuedText* text) override;
+  Status on_batch_start(size_t positions) override;
+  Status on_logits(size_t position, std::span<const float> logits, QueuedText* text) override;
   bool visit(size_t index, const QueuedText& text) override;
-  void forget() override;
+  void on_batch_cleared() override;
   void choose(std::span<const float> logits, double sum, MaskCandidate* to);
 
   Array<char> mask;  // The mask token as it is written in a text.
@@ -78,23 +78,23 @@ Result<MaskFiller> MaskFiller::create(std::shared_ptr<const Model> model, const 
   const TokenizerDescription& tokenizer = model->description().tokenizer;
   if (tokenizer.mask < 0) {
     return Status::error(Code::unsupported,
-                         "this model's tokenizer has no mask token: convert it again with the one it learned with");
+                         "this model's tokenizer has no mask token: convert it again with the one it was trained with");
   }
   const int64_t vocabulary = parts->masked_lm.vocabulary();
   const size_t top_k = static_cast<size_t>(std::min<int64_t>(options.top_k, vocabulary));
   const size_t max_batch = static_cast<size_t>(parts->max_batch());
   std::unique_ptr<State> state(new (std::nothrow) State(std::move(*parts), max_batch, top_k));
-  if (!state) return no_memory_for_masked_tokens();
+  if (!state) return no_memory_to_fill();
   LINFORMER_TRY(spell_mask(tokenizer, state->parts().reader.tokenizer(), &state->mask));
   state->mask_id = tokenizer.mask;
-  if (!state->order.try_resize_for_overwrite(static_cast<size_t>(vocabulary))) return no_memory_for_masked_tokens();
+  if (!state->order.try_resize_for_overwrite(static_cast<size_t>(vocabulary))) return no_memory_to_fill();
   return MaskFiller(std::move(state));
 }
 
 std::string_view MaskFiller::mask() const { return {state_->mask.data(), state_->mask.size()}; }
 const Tokenizer& MaskFiller::tokenizer() const { return state_->parts().reader.tokenizer(); }
 int64_t MaskFiller::max_tokens() const { return state_->parts().reader.max_tokens(); }
-size_t MaskFiller::texts_at_once() const { return state_->most_waiting(); }
+size_t MaskFiller::texts_at_once() const { return state_->max_waiting_texts(); }
 std::span<const Session> MaskFiller::sessions() const { return {&state_->parts().session, 1}; }
 
 Status MaskFiller::fill(const TextList& texts, Visit visit, void* context, const RunControl& control) {
@@ -103,31 +103,31 @@ Status MaskFiller::fill(const TextList& texts, Visit visit, void* context, const
   return state_->run(texts, control);
 }
 
-void MaskFiller::State::report_none(TextReport* report) const {
+void MaskFiller::State::report_no_wanted_token(TextReport* report) const {
   report->without_mask = true;
   report->status = Status::error(Code::invalid_argument, "no mask in the text%s: write %.*s where a word is missing",
                                  report->truncated() ? " that is left after cutting it" : "",
                                  static_cast<int>(std::min<size_t>(mask.size(), 64)), mask.data());
 }
 
-Status MaskFiller::State::took(const TextSequence& sequence, Tokens read, QueuedText* text) {
+Status MaskFiller::State::on_text_added(const TextSequence& sequence, Tokens read, QueuedText* text) {
   text->first = ids.size();
   text->count = read.size();
-  if (!ids.try_append(read.data(), read.size())) return no_memory_for_masked_tokens();
-  for (const Asked& at : asked()) {
+  if (!ids.try_append(read.data(), read.size())) return no_memory_to_fill();
+  for (const WantedToken& at : wanted_tokens()) {
     const MaskedToken masked = {at.token, sequence.texts[at.in_sequence], sequence.offsets[at.in_sequence], {}};
-    if (!masks.try_push(masked)) return no_memory_for_masked_tokens();
+    if (!masks.try_push(masked)) return no_memory_to_fill();
   }
   return {};
 }
 
-Status MaskFiller::State::start(size_t positions) {
+Status MaskFiller::State::on_batch_start(size_t positions) {
   if (positions > SIZE_MAX / top_k || !candidates.try_resize_for_overwrite(positions * top_k))
-    return no_memory_for_masked_tokens();
+    return no_memory_to_fill();
   return {};
 }
 
-Status MaskFiller::State::take(size_t position, std::span<const float> logits, QueuedText* text) {
+Status MaskFiller::State::on_logits(size_t position, std::span<const float> logits, QueuedText* text) {
   const double sum = log_sum_exp(logits);
   if (std::isnan(sum)) {
     text->report.status =
@@ -159,7 +159,7 @@ bool MaskFiller::State::visit(size_t index, const QueuedText& text) {
       {text.report, ids.span().subspan(text.first, text.count), masks.span().subspan(text.first_position, good)});
 }
 
-void MaskFiller::State::forget() {
+void MaskFiller::State::on_batch_cleared() {
   ids.clear();
   masks.clear();
 }

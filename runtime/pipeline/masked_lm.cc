@@ -21,7 +21,7 @@ struct MaskedLm::State {
   size_t next_part(std::span<const MaskPosition> rest) const {
     if (rest.size() <= at_once) return rest.size();
     size_t count = at_once;
-    while (count > 0 && rest[count - 1].text == rest[count].text) --count;
+    while (count > 0 && rest[count - 1].sequence == rest[count].sequence) --count;
     return count == 0 ? at_once : count;
   }
 };
@@ -38,13 +38,13 @@ Status no_memory_for_logits() { return Status::error(Code::out_of_memory, "no me
 Status check_order(std::span<const MaskPosition> positions, size_t texts) {
   int64_t last = 0;
   for (const MaskPosition& position : positions) {
-    if (position.text < last || static_cast<uint64_t>(position.text) >= texts) {
+    if (position.sequence < last || static_cast<uint64_t>(position.sequence) >= texts) {
       return Status::error(Code::invalid_argument,
                            "a masked-LM position is in text %lld after one in text %lld, of %zu texts: give them in "
                            "the order of the texts",
-                           static_cast<long long>(position.text), static_cast<long long>(last), texts);
+                           static_cast<long long>(position.sequence), static_cast<long long>(last), texts);
     }
-    last = position.text;
+    last = position.sequence;
   }
   return {};
 }
@@ -79,8 +79,8 @@ Status MaskedLm::run(Session* session, std::span<const Input> inputs, std::span<
     s.inputs.clear();
     s.positions.clear();
     for (size_t i = 0; i < part.size(); ++i) {
-      const bool begins = i == 0 || part[i].text != part[i - 1].text;
-      if (begins && !s.inputs.try_push(inputs[static_cast<size_t>(part[i].text)])) return no_memory_for_logits();
+      const bool begins = i == 0 || part[i].sequence != part[i - 1].sequence;
+      if (begins && !s.inputs.try_push(inputs[static_cast<size_t>(part[i].sequence)])) return no_memory_for_logits();
       if (!s.positions.try_push({static_cast<int64_t>(s.inputs.size()) - 1, part[i].position}))
         return no_memory_for_logits();
     }

@@ -19,7 +19,7 @@ namespace LINFORMER_NAMESPACE {
 Result<std::string_view> find_prompt(const SentenceEmbedding& embedding, std::optional<std::string_view> name);
 
 struct PromptedRunner {
-  // Does the same as TextRunner::create() with one output. The runner copies the prompt.
+  // Creates a TextRunner with one output that puts `prompt` before each text. The runner copies the prompt.
   static Result<TextRunner> create(std::shared_ptr<const Model> model, const Output& output, const TextOptions& options,
                                    std::string_view prompt);
 };

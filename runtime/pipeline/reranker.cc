@@ -10,7 +10,7 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-Status no_memory_for_reranker() { return Status::error(Code::out_of_memory, "no memory for a reranker"); }
+Status no_memory_to_rank() { return Status::error(Code::out_of_memory, "no memory to rank documents"); }
 
 bool scores_two(const HeadInfo& head) {
   return !head.each_token && (head.classes == 1 || (head.compares_two && head.classes == 2));
@@ -78,7 +78,7 @@ Result<Reranker> Reranker::create(std::shared_ptr<const Model> model, const Rera
   Result<TextRunner> runner = TextRunner::create(std::move(model), outputs, options.texts);
   if (!runner.ok()) return runner.status();
   std::unique_ptr<State> state(new (std::nothrow) State(std::move(*runner)));
-  if (!state) return no_memory_for_reranker();
+  if (!state) return no_memory_to_rank();
   state->head = head;
   state->logits = options.logits;
   state->has_own_activation = info.kind == HeadKind::score;
@@ -121,8 +121,8 @@ Status Reranker::rank(std::string_view query, const TextList& documents, std::sp
         }
         const Scored scored = {static_cast<int64_t>(index), score};
         int64_t dropped = -1;
-        if (has_place(kept, best.size(), scored) && !try_keep(&kept, best.size(), scored, &dropped)) {
-          failed = no_memory_for_reranker();
+        if (belongs_in_heap(kept, best.size(), scored) && !try_push_best(&kept, best.size(), scored, &dropped)) {
+          failed = no_memory_to_rank();
         }
         return failed.ok();
       },

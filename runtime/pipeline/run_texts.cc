@@ -24,9 +24,9 @@ Status TextRunner::State::run(const TextList& texts, Visit visit, void* context,
   control_ = control;
   control_.progress = nullptr;  // The progress of a single batch must not be reported as that of the call.
   for (size_t begin = 0; begin < texts.size(); begin += chunk_.size()) {
-    LINFORMER_TRY(take_chunk(texts, begin));
-    LINFORMER_TRY(plan_chunk());
-    if (takes_tokens()) LINFORMER_TRY(taker_.start(taker_.context, begin, chunk_.size()));
+    LINFORMER_TRY(fill_chunk(texts, begin));
+    LINFORMER_TRY(sort_into_groups());
+    if (scores_tokens()) LINFORMER_TRY(token_callbacks_.start(token_callbacks_.context, begin, chunk_.size()));
     LINFORMER_TRY(run_chunk());
     for (size_t i = 0; i < chunk_.size(); ++i) {
       const bool good = reports_[i].status.ok();
@@ -39,7 +39,7 @@ Status TextRunner::State::run(const TextList& texts, Visit visit, void* context,
   return {};
 }
 
-Status TextRunner::State::take_chunk(const TextList& texts, size_t begin) {
+Status TextRunner::State::fill_chunk(const TextList& texts, size_t begin) {
   chunk_.clear();
   for (size_t i = begin, bytes = 0; i < texts.size() && chunk_.size() < texts_at_once_; ++i) {
     const TextInput input = texts[i];
@@ -51,16 +51,16 @@ Status TextRunner::State::take_chunk(const TextList& texts, size_t begin) {
 }
 
 // Returns an estimate of the number of rows that a text takes.
-int64_t TextRunner::State::estimate(const TextInput& input) const {
+int64_t TextRunner::State::estimate_rows(const TextInput& input) const {
   if (vector_width_ > 0) return static_cast<int64_t>(input.vectors.size()) / vector_width_ + prefix_rows_;
   const int64_t tokens = static_cast<int64_t>(bytes_of(input)) / bytes_of_a_token + 2;
-  const int64_t most = sequences_each() * max_tokens_;
+  const int64_t most = sequences_per_text() * max_tokens_;
   return std::max(on_long_ == OnLong::window ? tokens : std::min(tokens, most), pad_to_) + prefix_rows_;
 }
 
 // Sorts the chunk by length and cuts it into groups of similar length, with the longest texts first. The last groups
-// are short, so that no thread waits long for another at the end.
-Status TextRunner::State::plan_chunk() {
+// have the shortest texts, so that no thread waits long for another at the end.
+Status TextRunner::State::sort_into_groups() {
   const size_t count = chunk_.size();
   reports_.clear();
   groups_.clear();
@@ -75,8 +75,8 @@ Status TextRunner::State::plan_chunk() {
   });
   int64_t rows = 0, members = 0;
   for (uint32_t i = 0; i < count; ++i) {
-    const int64_t more = estimate(chunk_[order_[i]]);
-    if (members > 0 && (rows + more > group_rows_ || (members + 1) * sequences_each() > max_batch_)) {
+    const int64_t more = estimate_rows(chunk_[order_[i]]);
+    if (members > 0 && (rows + more > group_rows_ || (members + 1) * sequences_per_text() > max_batch_)) {
       if (!groups_.try_push(i)) return no_memory_for_batch();
       rows = members = 0;
     }
@@ -112,17 +112,17 @@ Status TextRunner::State::run_groups(Worker* worker) {
       if (control_.cancel != nullptr && control_.cancel->load(std::memory_order_relaxed)) {
         return Status::error(Code::cancelled, "the call was cancelled");
       }
-      LINFORMER_TRY(add(worker, order_[i]));
+      LINFORMER_TRY(add_text(worker, order_[i]));
     }
     LINFORMER_TRY(run_batch(worker));
   }
 }
 
-// Adds a text's sequences to the worker's batch, and runs the batch when it is full. An error of the text is set in its
-// report. The returned error is one of the call.
-Status TextRunner::State::add(Worker* worker, size_t text) {
+// Adds a text's sequences to the worker's batch, and runs the batch when it is full. An error of the text is stored in
+// its report. Returns only errors that end the call.
+Status TextRunner::State::add_text(Worker* worker, size_t text) {
   if (vector_width_ > 0) return append_vectors(worker, text);
-  if (takes_tokens()) reports_[text].status = taker_.check(chunk_[text]);
+  if (scores_tokens()) reports_[text].status = token_callbacks_.check(chunk_[text]);
   if (!reports_[text].status.ok()) return {};
   TextReader& reader = *worker->reader;
   const Status read = reader.read(chunk_[text], &reports_[text]);
@@ -141,15 +141,15 @@ Status TextRunner::State::add(Worker* worker, size_t text) {
   for (int64_t i = 0; i < sequences; ++i) {
     const Result<TextSequence> sequence = reader.sequence(i);
     if (!sequence.ok()) return sequence.status();
-    LINFORMER_TRY(append(worker, text, i, *sequence));
+    LINFORMER_TRY(append_sequence(worker, text, i, *sequence));
   }
   return {};
 }
 
-Status TextRunner::State::append(Worker* worker, size_t text, int64_t window, const TextSequence& sequence) {
+Status TextRunner::State::append_sequence(Worker* worker, size_t text, int64_t window, const TextSequence& sequence) {
   if (!worker->batch->fits(worker->batch->rows_of(sequence.ids.size()))) LINFORMER_TRY(run_batch(worker));
   if (!worker->texts.try_push(text)) return no_memory_for_batch();
-  if (takes_tokens()) {
+  if (scores_tokens()) {
     const size_t size = sequence.ids.size();
     if (!worker->sequences.try_push({window, worker->offsets.size(), size, sequence.first, sequence.nearest}) ||
         !worker->offsets.try_append(sequence.offsets.data(), size) ||
@@ -184,10 +184,10 @@ Status TextRunner::State::append_vectors(Worker* worker, size_t text) {
 
 Status TextRunner::State::run_batch(Worker* worker) {
   if (worker->batch->empty()) return {};
-  const size_t rows = takes_tokens() ? static_cast<size_t>(worker->batch->rows())
-                                     : worker->batch->size() / static_cast<size_t>(sequences_each());
+  const size_t rows = scores_tokens() ? static_cast<size_t>(worker->batch->rows())
+                                      : worker->batch->size() / static_cast<size_t>(sequences_per_text());
   worker->outputs.clear();
-  const size_t columns = takes_tokens() ? static_cast<size_t>(shapes_[0]) : row_;
+  const size_t columns = scores_tokens() ? static_cast<size_t>(shapes_[0]) : row_;
   if (!worker->values.try_resize_for_overwrite(rows * columns)) return no_memory_for_batch();
   size_t offset = 0;
   for (size_t i = 0; i < outputs_.size(); ++i) {
@@ -199,10 +199,10 @@ Status TextRunner::State::run_batch(Worker* worker) {
   RunControl control = control_;
   control.one_thread = control_.one_thread || !worker->alone;
   LINFORMER_TRY(worker->session->run(worker->batch->inputs(), worker->outputs.span(), control));
-  if (takes_tokens()) {
-    LINFORMER_TRY(take(worker));
+  if (scores_tokens()) {
+    LINFORMER_TRY(pass_token_scores(worker));
   } else {
-    keep(*worker);
+    add_to_means(*worker);
   }
   worker->clear();
   return {};
@@ -216,8 +216,8 @@ Status not_finite() {
 
 }  // namespace
 
-// Passes the scores of each sequence of a batch to taker_. An error of a text is set in its report.
-Status TextRunner::State::take(Worker* worker) {
+// Passes the scores of each sequence of a batch to token_callbacks_. An error of a text is set in its report.
+Status TextRunner::State::pass_token_scores(Worker* worker) {
   const std::span<const Input> inputs = worker->batch->inputs();
   const size_t columns = static_cast<size_t>(shapes_[0]);
   const float* values = worker->values.data();
@@ -235,27 +235,28 @@ Status TextRunner::State::take(Worker* worker) {
     if (!worker->row_tokens.try_resize_for_overwrite(rows)) return no_memory_for_batch();
     const std::span<int64_t> tokens(worker->row_tokens.data(), rows);
     LINFORMER_TRY(worker->session->row_tokens(inputs[i], tokens));
-    LINFORMER_TRY(taker_.take(taker_.context, {static_cast<size_t>(worker - workers_.data()),
-                                               worker->texts[i],
-                                               chunk_[worker->texts[i]],
-                                               sequence.window,
-                                               report.windows,
-                                               inputs[i].tokens.first(sequence.size),
-                                               {worker->token_texts.data() + sequence.begin, sequence.size},
-                                               {worker->offsets.data() + sequence.begin, sequence.size},
-                                               sequence.first,
-                                               sequence.nearest,
-                                               tokens,
-                                               scores,
-                                               columns}));
+    LINFORMER_TRY(token_callbacks_.on_scores(token_callbacks_.context,
+                                             {static_cast<size_t>(worker - workers_.data()),
+                                              worker->texts[i],
+                                              chunk_[worker->texts[i]],
+                                              sequence.window,
+                                              report.windows,
+                                              inputs[i].tokens.first(sequence.size),
+                                              {worker->token_texts.data() + sequence.begin, sequence.size},
+                                              {worker->offsets.data() + sequence.begin, sequence.size},
+                                              sequence.first,
+                                              sequence.nearest,
+                                              tokens,
+                                              scores,
+                                              columns}));
   }
   return {};
 }
 
 // Adds the rows of a batch to the values of their texts. The values of a text with several windows become the mean, in
 // which each window has the same weight.
-void TextRunner::State::keep(const Worker& worker) {
-  const size_t each = static_cast<size_t>(sequences_each()), rows = worker.texts.size() / each;
+void TextRunner::State::add_to_means(const Worker& worker) {
+  const size_t each = static_cast<size_t>(sequences_per_text()), rows = worker.texts.size() / each;
   for (size_t row = 0; row < rows; ++row) {
     const size_t text = worker.texts[row * each];
     TextReport& report = reports_[text];

@@ -59,8 +59,9 @@ Result<SequenceBatch> SequenceBatch::create(const Session& session, const Sequen
 size_t SequenceBatch::size() const { return state_->sequences.size(); }
 int64_t SequenceBatch::rows() const { return state_->rows; }
 
-int64_t SequenceBatch::rows_of(size_t count) const {
-  const size_t counted = std::min(count, size_t{INT32_MAX});  // A larger sequence fits no call, and must not overflow.
+int64_t SequenceBatch::rows_of(size_t id_count) const {
+  // A larger sequence fits no call, and must not overflow.
+  const size_t counted = std::min(id_count, size_t{INT32_MAX});
   return std::max(static_cast<int64_t>(counted), state_->pad_to) + state_->prefix_rows;
 }
 
@@ -71,8 +72,9 @@ bool SequenceBatch::fits(int64_t rows, int64_t sequences) const {
 Status SequenceBatch::add(Tokens ids, std::span<const uint8_t> types) {
   State& s = *state_;
   if (!types.empty() && types.size() != ids.size()) {
-    return Status::error(Code::invalid_argument, "a sequence has %zu types for %zu ids: give one for each, or none",
-                         types.size(), ids.size());
+    return Status::error(Code::invalid_argument,
+                         "a sequence has %zu types for %zu ids: give one type for each id, or no types", types.size(),
+                         ids.size());
   }
   const size_t start = s.ids.size(), size = std::max(ids.size(), static_cast<size_t>(s.pad_to));
   if (!s.make_room() || !s.ids.try_reserve(start + size) || !s.types.try_reserve(start + size))

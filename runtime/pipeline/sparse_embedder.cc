@@ -10,7 +10,7 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-// The number of weights that wait to be visited, 32 MiB. Only a single text may have more.
+// The most weights that wait until their texts are visited, which take 32 MiB. Only a single text may have more.
 constexpr size_t most_weights = size_t{1} << 22;
 
 Status no_memory_for_sparse_vectors() { return Status::error(Code::out_of_memory, "no memory for sparse vectors"); }
@@ -20,14 +20,14 @@ Status no_memory_for_sparse_vectors() { return Status::error(Code::out_of_memory
 struct SparseEmbedder::State final : MaskedLmQueue {
   State(MaskedLmParts parts, size_t most_texts) : MaskedLmQueue(std::move(parts), most_texts, SIZE_MAX) {}
 
-  bool asks(int32_t id) const override { return id != parts().pad_id; }
+  bool wants_logits_of(int32_t id) const override { return id != parts().pad_id; }
   // A text of pads only is no error. It has no weights.
-  void report_none(TextReport* /*report*/) const override {}
-  Status took(const TextSequence& /*sequence*/, Tokens /*read*/, QueuedText* /*text*/) override { return {}; }
-  Status start(size_t /*positions*/) override { return {}; }
-  Status take(size_t position, std::span<const float> logits, QueuedText* text) override;
+  void report_no_wanted_token(TextReport* /*report*/) const override {}
+  Status on_text_added(const TextSequence& /*sequence*/, Tokens /*read*/, QueuedText* /*text*/) override { return {}; }
+  Status on_batch_start(size_t /*positions*/) override { return {}; }
+  Status on_logits(size_t position, std::span<const float> logits, QueuedText* text) override;
   bool visit(size_t index, const QueuedText& text) override;
-  void forget() override { weights.clear(); }
+  void on_batch_cleared() override { weights.clear(); }
   bool add(std::span<const float> logits);
   Status finish(QueuedText* text);
 
@@ -64,7 +64,7 @@ Result<SparseEmbedder> SparseEmbedder::create(std::shared_ptr<const Model> model
 const Tokenizer& SparseEmbedder::tokenizer() const { return state_->parts().reader.tokenizer(); }
 int64_t SparseEmbedder::vocabulary() const { return state_->parts().masked_lm.vocabulary(); }
 int64_t SparseEmbedder::max_tokens() const { return state_->parts().reader.max_tokens(); }
-size_t SparseEmbedder::texts_at_once() const { return state_->most_waiting(); }
+size_t SparseEmbedder::texts_at_once() const { return state_->max_waiting_texts(); }
 std::span<const Session> SparseEmbedder::sessions() const { return {&state_->parts().session, 1}; }
 
 Status SparseEmbedder::embed(const TextList& texts, Visit visit, void* context, const RunControl& control) {
@@ -73,7 +73,7 @@ Status SparseEmbedder::embed(const TextList& texts, Visit visit, void* context, 
   return state_->run(texts, control);
 }
 
-Status SparseEmbedder::State::take(size_t position, std::span<const float> logits, QueuedText* text) {
+Status SparseEmbedder::State::on_logits(size_t position, std::span<const float> logits, QueuedText* text) {
   if (position == text->first_position) {
     std::fill(largest.begin(), largest.end(), 0.f);
     finite = true;

@@ -12,7 +12,7 @@ namespace {
 
 long long printed(int64_t number) { return static_cast<long long>(number); }
 
-Status no_memory_for_reader() { return Status::error(Code::out_of_memory, "no memory for a reader of texts"); }
+Status no_memory_to_read() { return Status::error(Code::out_of_memory, "no memory to read texts"); }
 
 // The data that readers with the same options share (TextReader::another()).
 struct ReadRules {
@@ -27,9 +27,9 @@ struct ReadRules {
   int32_t stripped_id = -1;  // The id of the pads that the session strips. -1 if it strips none.
   bool apart = false;        // The two texts of an input are separate sequences.
   bool short_last_window = false;
-  bool reads_none = false;  // A text without tokens is no error, because the model has no layers (static embeddings).
-  int64_t most_characters = 0;  // Texts are cut after this number of characters. 0 if there is no limit.
-  String prompt;                // The characters that are put before each text.
+  bool allows_empty_texts = false;  // The model has no layers (static embeddings), so a text may have no tokens.
+  int64_t most_characters = 0;      // A text without a pair is cut after this many characters. 0: no limit.
+  String prompt;                    // The characters that are put before each text.
 
   // Returns the number of tokens that the template adds to a text or a pair.
   int64_t template_tokens(bool pair) const { return encode.add_special_tokens ? tokenizer.template_tokens(pair) : 0; }
@@ -106,7 +106,7 @@ Result<TextReader> TextReader::create(std::shared_ptr<const Model> model, Tokeni
     return Status::error(Code::invalid_argument, "there is no on_long number %d", static_cast<int>(texts.on_long));
   }
   std::unique_ptr<ReadRules> rules(new (std::nothrow) ReadRules(std::move(tokenizer)));
-  if (!rules) return no_memory_for_reader();
+  if (!rules) return no_memory_to_read();
   RunOptions run = texts.run;
   if (options.session != nullptr) {
     const SessionOptions& planned = options.session->plan().options;
@@ -129,10 +129,10 @@ Result<TextReader> TextReader::create(std::shared_ptr<const Model> model, Tokeni
   rules->stripped_id = run.padding == Padding::strip ? encoder.pad_id : -1;
   rules->apart = options.apart;
   rules->short_last_window = options.short_last_window;
-  rules->reads_none = encoder.layers.empty();
+  rules->allows_empty_texts = encoder.layers.empty();
   const bool cuts = texts.on_long == OnLong::truncate && texts.keep == Keep::head;
   if (cuts) rules->most_characters = rules->max_tokens * int64_t{description.embedding.characters_per_token};
-  if (!rules->prompt.try_assign(options.prompt)) return no_memory_for_reader();
+  if (!rules->prompt.try_assign(options.prompt)) return no_memory_to_read();
   const int64_t room = rules->max_tokens - rules->template_tokens(false);
   if (room < 1) {
     return Status::error(Code::invalid_argument, "max_tokens of %lld leaves no room for a text: raise it",
@@ -144,13 +144,13 @@ Result<TextReader> TextReader::create(std::shared_ptr<const Model> model, Tokeni
   }
   std::shared_ptr<const ReadRules> shared = try_share(std::move(rules));
   std::unique_ptr<State> state(shared ? new (std::nothrow) State(std::move(shared)) : nullptr);
-  if (!state) return no_memory_for_reader();
+  if (!state) return no_memory_to_read();
   return TextReader(std::move(state));
 }
 
 Result<TextReader> TextReader::another() const {
   std::unique_ptr<State> state(new (std::nothrow) State(state_->rules));
-  if (!state) return no_memory_for_reader();
+  if (!state) return no_memory_to_read();
   return TextReader(std::move(state));
 }
 
@@ -189,7 +189,7 @@ Status TextReader::State::add_prompt() {
   const std::string_view prompt = rules->prompt;
   if (!prompted.try_append(prompt.data(), prompt.size()) ||
       !prompted.try_append(input.text.data(), input.text.size())) {
-    return no_memory_for_reader();
+    return no_memory_to_read();
   }
   input.text = {prompted.data(), prompted.size()};
   return {};
@@ -233,7 +233,7 @@ Status TextReader::State::encode(std::string_view text, const std::optional<std:
   report->beyond = {TextLimit::tokens, to == &second ? 1 : 0, tokens, 0, rules->max_tokens, false};
   return Status::error(Code::too_long, "the text has %lld tokens and at most %lld are read%s", printed(tokens),
                        printed(rules->max_tokens),
-                       rules->apart ? ": a head that compares two texts reads each whole" : "");
+                       rules->apart ? ": a head that compares two texts can't read windows" : "");
 }
 
 // Plans the windows of a text that is too long. `encoding` has all tokens of the text.
@@ -255,7 +255,7 @@ Status TextReader::State::plan_windows(BeyondLimit* beyond) {
     return Status::error(Code::too_long,
                          "the %s text has %lld tokens, which leave no room for the %s in a window of %lld%s",
                          names[1 - moving], printed(beside), names[moving], printed(rules->max_tokens),
-                         other_fits ? ": choose the other text with the truncation" : "");
+                         other_fits ? ": choose the other text with the option truncation" : "");
   }
   const int64_t overlap = rules->overlap < 0 ? room / 4 : rules->overlap;
   if (overlap >= room) {
@@ -285,7 +285,7 @@ Status TextReader::State::plan_windows(BeyondLimit* beyond) {
   return {};
 }
 
-// Returns the error that a session would return for `ids`.
+// Returns an error if a session would return one for `ids`.
 Status TextReader::State::check_ids(std::span<const int32_t> ids) const {
   for (const int32_t id : ids) {
     if (id < 0 || static_cast<uint32_t>(id) >= rules->vocabulary) {
@@ -295,7 +295,7 @@ Status TextReader::State::check_ids(std::span<const int32_t> ids) const {
                            id, rules->vocabulary);
     }
   }
-  const bool read = rules->reads_none || !rules->strips_all(ids);
+  const bool read = rules->allows_empty_texts || !rules->strips_all(ids);
   return !read ? Status::error(Code::invalid_argument, "the text has no tokens") : Status();
 }
 

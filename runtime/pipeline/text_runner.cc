@@ -35,12 +35,12 @@ Result<TextRunner> TextRunner::create(std::shared_ptr<const Model> model, std::s
   return TextRunner(std::move(state));
 }
 
-Result<TextRunner> TokenScoresTaker::create_runner(std::shared_ptr<const Model> model, const Output& output,
-                                                   const TextOptions& options, bool short_last_window) const {
+Result<TextRunner> TokenScoresCallbacks::create_runner(std::shared_ptr<const Model> model, const Output& output,
+                                                       const TextOptions& options, bool short_last_window) const {
   std::unique_ptr<TextRunner::State> state(new (std::nothrow) TextRunner::State);
   if (!state) return no_memory_for_runner();
   state->model_ = std::move(model);
-  state->taker_ = *this;
+  state->token_callbacks_ = *this;
   state->short_last_window_ = short_last_window;
   LINFORMER_TRY(state->prepare(options, {&output, 1}));
   return TextRunner(std::move(state));
@@ -83,8 +83,8 @@ Status TextRunner::State::prepare(const TextOptions& options, std::span<const Ou
     const bool exists = output.head >= 0 && static_cast<size_t>(output.head) < description.heads.size();
     apart_ = apart_ || (exists && description.heads[static_cast<size_t>(output.head)].pairing != Pairing::none);
   }
-  const SessionOptions session = session_options_of(*model_, options, static_cast<int>(sequences_each()));
-  LINFORMER_TRY(start(session, options.cpu.threads, {session.cpu.parallel, session.cpu.parallel_context}));
+  const SessionOptions session = session_options_of(*model_, options, static_cast<int>(sequences_per_text()));
+  LINFORMER_TRY(create_sessions(session, options.cpu.threads, {session.cpu.parallel, session.cpu.parallel_context}));
 
   const Session& first = sessions_[0];
   const MemoryOptions& planned = first.plan().options.memory;
@@ -96,10 +96,10 @@ Status TextRunner::State::prepare(const TextOptions& options, std::span<const Ou
   on_long_ = options.on_long;
   pad_to_ = options.pad_to;
   texts_at_once_ = texts_for_a_thread * sessions_.size();
-  LINFORMER_TRY(check_pads(*model_, options, max_tokens_));
+  LINFORMER_TRY(check_pad_to(*model_, options, max_tokens_));
   const EmbeddingDescription& embedding = description.encoder.embedding;
   if (embedding.tokens == absent) vector_width_ = embedding.vectors.width;
-  if (vector_width_ > 0 && takes_tokens()) {
+  if (vector_width_ > 0 && scores_tokens()) {
     return Status::error(Code::unsupported, "this model reads vectors and no texts: use a session");
   }
   LINFORMER_TRY(make_workers(options));
@@ -111,7 +111,7 @@ Status TextRunner::State::prepare(const TextOptions& options, std::span<const Ou
     }
     const Result<Shape> shape = first.shape(output, 2, 6);
     if (!shape.ok()) return shape.status();
-    if (takes_tokens()) {
+    if (scores_tokens()) {
       if (!outputs_.try_push(output) || !shapes_.try_push(shape->columns)) return no_memory_for_runner();
       return {};
     }
@@ -156,11 +156,11 @@ Status TextRunner::State::make_workers(const TextOptions& options) {
 
 // Creates a session for each thread. The first session can also use all threads of the team, which run_chunk() does if
 // there are few texts. Backends other than native, and devices, get a single session, which divides its work itself.
-Status TextRunner::State::start(const SessionOptions& session, int threads, const ParallelFor& callers) {
+Status TextRunner::State::create_sessions(const SessionOptions& session, int threads, const ParallelFor& caller_loop) {
   const bool several = session.cpu.backend == BackendKind::native && session.cuda.device < 0;
   Result<std::shared_ptr<const PreparedWeights>> weights = PreparedWeights::create(model_);
   if (!weights.ok()) return weights.status();
-  if (several) LINFORMER_TRY(team_.start(threads, callers));
+  if (several) LINFORMER_TRY(team_.start(threads, caller_loop));
   for (int i = 0; i < (several ? threads : 1); ++i) {
     SessionOptions options = session;
     options.cpu.threads = i == 0 ? threads : 1;

@@ -14,7 +14,7 @@
 namespace LINFORMER_NAMESPACE {
 
 struct TextRunner::State {
-  // A sequence of a batch whose scores go to taker_. Its tokens are a range of the worker's `offsets` and
+  // A sequence of a batch whose scores go to token_callbacks_. Its tokens are a range of the worker's `offsets` and
   // `token_texts`.
   struct Sequence {
     int64_t window;
@@ -32,7 +32,7 @@ struct TextRunner::State {
     Array<float> values;
     Array<Output> outputs;
     Status status;
-    // The members below are used only if the scores go to taker_.
+    // The members below are used only if the scores go to token_callbacks_.
     Array<Sequence> sequences;
     Array<Offset> offsets;
     Array<int8_t> token_texts;
@@ -48,29 +48,29 @@ struct TextRunner::State {
   };
 
   Status prepare(const TextOptions& options, std::span<const Output> outputs);
-  Status start(const SessionOptions& session, int threads, const ParallelFor& callers);
+  Status create_sessions(const SessionOptions& session, int threads, const ParallelFor& caller_loop);
   Status make_workers(const TextOptions& options);
   Status run(const TextList& texts, Visit visit, void* context, const RunControl& control);
-  // Fills chunk_ with the texts from `begin` on that are run together. plan_chunk() then sets order_ and groups_.
-  Status take_chunk(const TextList& texts, size_t begin);
-  Status plan_chunk();
+  // Fills chunk_ with the texts from `begin` on that are run together. sort_into_groups() then sets order_ and groups_.
+  Status fill_chunk(const TextList& texts, size_t begin);
+  Status sort_into_groups();
   Status run_chunk();
   Status run_groups(Worker* worker);
-  Status add(Worker* worker, size_t text);
-  Status append(Worker* worker, size_t text, int64_t window, const TextSequence& sequence);
+  Status add_text(Worker* worker, size_t text);
+  Status append_sequence(Worker* worker, size_t text, int64_t window, const TextSequence& sequence);
   Status append_vectors(Worker* worker, size_t text);
   Status run_batch(Worker* worker);
-  void keep(const Worker& worker);
-  Status take(Worker* worker);
-  int64_t estimate(const TextInput& input) const;
+  void add_to_means(const Worker& worker);
+  Status pass_token_scores(Worker* worker);
+  int64_t estimate_rows(const TextInput& input) const;
   float* values_of(size_t text) { return values_.data() + text * row_; }
-  int64_t sequences_each() const { return apart_ ? 2 : 1; }
+  int64_t sequences_per_text() const { return apart_ ? 2 : 1; }
 
-  // Returns whether the head scores each token, and the scores go to taker_.
-  bool takes_tokens() const { return taker_.take != nullptr; }
+  // Returns whether the head scores each token, and the scores go to token_callbacks_.
+  bool scores_tokens() const { return token_callbacks_.on_scores != nullptr; }
 
   std::shared_ptr<const Model> model_;
-  TokenScoresTaker taker_;  // Its functions are null if the outputs have a row for each text.
+  TokenScoresCallbacks token_callbacks_;  // Its functions are null if the outputs have a row for each text.
   bool short_last_window_ = false;
   String prompt_;       // The characters that are put before each text.
   bool apart_ = false;  // A head compares the two texts of an input, which are separate sequences.
@@ -83,7 +83,7 @@ struct TextRunner::State {
   size_t texts_at_once_ = 1;  // The most texts in a chunk.
   Array<Output> outputs_;
   Array<int64_t> shapes_;  // The number of columns of each output.
-  size_t row_ = 0;         // The number of floats of a text's values. 0 if the scores go to taker_.
+  size_t row_ = 0;         // The number of floats of a text's values. 0 if the scores go to token_callbacks_.
   Array<Session> sessions_;
   Array<Worker> workers_;  // One worker for each session.
   ThreadTeam team_;

@@ -34,8 +34,9 @@ Status TopScores::add(int64_t index, float score, int64_t* dropped) {
   s.sorted = false;
   *dropped = index;
   const Scored given = {index, score};
-  if (!has_place(s.kept, s.most, given)) return {};
-  if (!try_keep(&s.kept, s.most, given, dropped)) return Status::error(Code::out_of_memory, "no memory for a score");
+  if (!belongs_in_heap(s.kept, s.most, given)) return {};
+  if (!try_push_best(&s.kept, s.most, given, dropped))
+    return Status::error(Code::out_of_memory, "no memory for a score");
   return {};
 }
 

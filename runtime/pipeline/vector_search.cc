@@ -20,10 +20,10 @@ constexpr int64_t least_block = 16, most_block = 512;  // In rows.
 constexpr size_t alignment = 16;                       // The alignment of a panel, in floats.
 constexpr double least_norm = 1e-12;
 
-Status no_memory_for_search() { return Status::error(Code::out_of_memory, "no memory for a search of vectors"); }
+Status no_memory_to_search() { return Status::error(Code::out_of_memory, "no memory to search vectors"); }
 
-// Returns the length of a vector. The sums of 16 lanes can be computed in a vector register, and their order is the
-// same for every row and machine.
+// Returns the length of a vector, or least_norm if that is larger. The sums of 16 lanes can be computed in a vector
+// register, and their order is the same for every row and machine.
 double length_of(const float* values, int64_t count) {
   constexpr int64_t lanes = 16;
   float squares[lanes] = {};
@@ -95,7 +95,7 @@ Result<VectorSearch> VectorSearch::create(std::span<const float> rows, int64_t w
                          CpuOptions::max_threads);
   }
   std::unique_ptr<State> state(new (std::nothrow) State);
-  if (!state) return no_memory_for_search();
+  if (!state) return no_memory_to_search();
   State& s = *state;
   Isa isa = options.cpu.isa;
   if (isa == Isa::automatic) {
@@ -115,7 +115,7 @@ Result<VectorSearch> VectorSearch::create(std::span<const float> rows, int64_t w
   const size_t threads = static_cast<size_t>(options.cpu.threads);
   s.group = std::clamp<size_t>(most_found / threads / s.top_k, 1, most_queries);
   LINFORMER_TRY(s.set(rows));
-  if (!s.workers.try_resize(threads) || !s.tasks.try_reserve(options.cpu.threads)) return no_memory_for_search();
+  if (!s.workers.try_resize(threads) || !s.tasks.try_reserve(options.cpu.threads)) return no_memory_to_search();
   LINFORMER_TRY(s.team.start(options.cpu.threads, {options.cpu.parallel, options.cpu.parallel_context}));
   return VectorSearch(std::move(state));
 }
@@ -146,7 +146,7 @@ Status VectorSearch::search(std::span<const float> queries, std::span<Scored> be
                          "the output has room for %zu rows and %zu counts, but %zu queries need %zu rows each",
                          best.size(), counts.size(), count, s.top_k);
   }
-  s.team.use(control.one_thread);
+  s.team.set_one_thread(control.one_thread);
   for (size_t first = 0; first < count; first += s.group) {
     const size_t now = std::min(s.group, count - first);
     LINFORMER_TRY(s.search_group(queries.subspan(first * width, now * width), now, best.subspan(first * s.top_k),
@@ -161,7 +161,7 @@ Status VectorSearch::search(std::span<const float> queries, std::span<Scored> be
 // Packs the queries of a pass, and empties the heaps.
 Status VectorSearch::State::prepare(std::span<const float> queries, size_t count) {
   const size_t elements = static_cast<size_t>(panel_elements(ElementType::f32, width, static_cast<int64_t>(count)));
-  if (!panels.try_resize_for_overwrite(elements + alignment)) return no_memory_for_search();
+  if (!panels.try_resize_for_overwrite(elements + alignment)) return no_memory_to_search();
   const ConstMatrix source = {queries.data(), static_cast<int64_t>(count), width, width};
   kernels->pack_panel(source, true, aligned(&panels));
   for (size_t i = 0; i < count; ++i) lengths[i] = length_of(queries.data() + i * static_cast<size_t>(width), width);
@@ -170,11 +170,11 @@ Status VectorSearch::State::prepare(std::span<const float> queries, size_t count
   for (Worker& worker : workers) {
     if (!worker.products.try_resize_for_overwrite(products + alignment) ||
         !worker.lengths.try_resize_for_overwrite(static_cast<size_t>(block))) {
-      return no_memory_for_search();
+      return no_memory_to_search();
     }
     for (size_t i = 0; i < count; ++i) {
       worker.best[i].clear();
-      if (!worker.best[i].try_reserve(found)) return no_memory_for_search();
+      if (!worker.best[i].try_reserve(found)) return no_memory_to_search();
     }
   }
   return {};
@@ -184,7 +184,7 @@ Status VectorSearch::State::search_group(std::span<const float> queries, size_t 
                                          std::span<size_t> counts, const std::atomic<bool>* cancel) {
   LINFORMER_TRY(prepare(queries, count));
   std::atomic<bool> cancelled{false}, kept{true};
-  tasks.begin((row_count + block - 1) / block, team.size());
+  tasks.reset((row_count + block - 1) / block, team.size());
   team.run([&](int thread) {
     Worker& worker = workers[static_cast<size_t>(thread)];
     for (int64_t task; tasks.next(thread, &task);) {
@@ -195,13 +195,14 @@ Status VectorSearch::State::search_group(std::span<const float> queries, size_t 
     }
   });
   if (cancelled) return Status::error(Code::cancelled, "the call was cancelled");
-  if (!kept) return no_memory_for_search();
+  if (!kept) return no_memory_to_search();
   for (size_t i = 0; i < count; ++i) {
     Array<Scored>& best = workers[0].best[i];
     for (size_t t = 1; t < workers.size(); ++t) {
       for (const Scored& scored : workers[t].best[i]) {
         int64_t dropped = -1;
-        if (has_place(best, top_k, scored) && !try_keep(&best, top_k, scored, &dropped)) return no_memory_for_search();
+        if (belongs_in_heap(best, top_k, scored) && !try_push_best(&best, top_k, scored, &dropped))
+          return no_memory_to_search();
       }
     }
     std::sort_heap(best.begin(), best.end(), is_better);
@@ -237,8 +238,8 @@ bool VectorSearch::State::search_block(Worker* worker, int64_t first, size_t cou
           by_length ? static_cast<float>(static_cast<double>(product) / (length * lengths[i])) : product;
       const Scored scored = {first + row, score};
       int64_t dropped = -1;
-      if (!std::isfinite(score) || !has_place(worker->best[i], top_k, scored)) continue;
-      if (!try_keep(&worker->best[i], top_k, scored, &dropped)) return false;
+      if (!std::isfinite(score) || !belongs_in_heap(worker->best[i], top_k, scored)) continue;
+      if (!try_push_best(&worker->best[i], top_k, scored, &dropped)) return false;
     }
   }
   return true;

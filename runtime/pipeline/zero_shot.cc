@@ -32,7 +32,7 @@ Result<int64_t> find_entailment(const Model& model, int head) {
         "this head %s: zero-shot labels need a model for natural language inference, with classes such "
         "as contradiction, neutral and entailment",
         info.each_token     ? "scores each token"
-        : info.compares_two ? "reads two texts apart"
+        : info.compares_two ? "reads two texts separately"
                             : "has one output");
   }
   bool named = false;

@@ -1,4 +1,5 @@
-// The arena of a program: the buffers that the program uses, the values of the terms in their sizes, and their offsets.
+// The arena of a program: which buffers the program uses, the terms whose products are their sizes (buffers.h), and
+// where the buffers lie.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ struct FormulaText {
   char text[64];
 };
 
-// Where each buffer lies in the arena. All members are in bytes and indexed by BufferId.
+// Where each buffer lies in the arena. All members are in bytes, and the arrays are indexed by BufferId.
 struct ArenaLayout {
   uint64_t offsets[buffer_count] = {}, bytes[buffer_count] = {}, total = 0;
   uint64_t strides[buffer_count] = {};  // The distance from one thread's part of a buffer to the next thread's.
@@ -27,7 +28,7 @@ struct Arena {
 
   Count& operator[](Term term) { return terms[static_cast<int>(term)]; }
   const Count& operator[](Term term) const { return terms[static_cast<int>(term)]; }
-  void widen(Term term, Count value) { (*this)[term] = larger((*this)[term], value); }
+  void set_at_least(Term term, Count value) { (*this)[term] = larger((*this)[term], value); }
   void use(BufferId buffer) { used[static_cast<int>(buffer)] = true; }
   bool uses(BufferId buffer) const { return used[static_cast<int>(buffer)]; }
   // Returns the value of a term. If it overflows an int64_t, returns 0. lay_out() returns false if a term has

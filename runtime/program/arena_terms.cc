@@ -16,7 +16,7 @@ class TermScan {
     for (const Stage& stage : program_.stages) {
       // A stage with extent 0 computes a head that scores each token. Its buffers need one row for each token of a
       // call.
-      if (stage.domain == Domain::scored && stage.extent == 0) arena_.widen(Term::scored, program_.extents.rows);
+      if (stage.domain == Domain::scored && stage.extent == 0) arena_.set_at_least(Term::scored, program_.extents.rows);
       for (int32_t i = stage.op_begin; i < stage.op_end; ++i) count(program_.ops[static_cast<size_t>(i)]);
     }
     arena_[Term::positions] = program_.sinusoidal.rows;
@@ -54,7 +54,7 @@ class TermScan {
     if (op.is<ops::AddType>()) arena_.use(BufferId::types);
     if (const auto* compress = op.get<ops::Compress>()) {
       const KeyGroup& last = last_of(compress->groups);
-      arena_.widen(Term::keys, Count(last.k) * compress->d_head + last.key_offset);
+      arena_.set_at_least(Term::keys, Count(last.k) * compress->d_head + last.key_offset);
     }
     if (const auto* attend = op.get<ops::Attend>()) count(*attend);
   }
@@ -69,16 +69,16 @@ class TermScan {
       return;
     }
     if (view.place == Place::sequence) {
-      arena_.widen(info(view.buffer).factors[1], Count(view.rows) * view.cols);
+      arena_.set_at_least(info(view.buffer).factors[1], Count(view.rows) * view.cols);
       return;
     }
     const BufferInfo& buffer = info(view.buffer);
     if (buffer.ld == Term::none) return;
     const int64_t end = view.offset + view.cols;
     const int64_t bytes =
-        view.type == ElementType::f32 ? end * element_bytes(view.type) : narrow_row_bytes(view.type, end);
-    arena_.widen(buffer.ld, ceil_div(bytes, static_cast<int64_t>(buffer.element_bytes)));
-    if (view.buffer == BufferId::scores) arena_.widen(Term::queries, view.rows);
+        view.type == ElementType::f32 ? end * element_bytes(view.type) : low_precision_row_bytes(view.type, end);
+    arena_.set_at_least(buffer.ld, ceil_div(bytes, static_cast<int64_t>(buffer.element_bytes)));
+    if (view.buffer == BufferId::scores) arena_.set_at_least(Term::queries, view.rows);
   }
 
   const KeyGroup& last_of(const KeyGroups& groups) const { return program_.group(groups, groups.count - 1); }
@@ -86,7 +86,7 @@ class TermScan {
   // Returns the number of elements in the panels of compressed keys or values of all groups.
   Count panels_of(const ops::Attend& attend) const {
     const KeyGroup& last = last_of(attend.groups);
-    return Count(last.panels_offset) + group_panels(attend.d_head, last.k);
+    return Count(last.panels_offset) + group_panel_elements(attend.d_head, last.k);
   }
 
   void count(const ops::Attend& attend) {
@@ -95,9 +95,9 @@ class TermScan {
       const int64_t padded = round_up(attend.d_head, panel_width);
       program_.full_width = std::max(program_.full_width, panels ? attend.groups.count * padded : attend.keys.cols);
     } else if (panels) {
-      arena_.widen(Term::compressed, panels_of(attend));
+      arena_.set_at_least(Term::compressed, panels_of(attend));
     }
-    if (attend.short_rows > 0) arena_.widen(Term::keys, Count(attend.short_panels) * attend.groups.count);
+    if (attend.short_rows > 0) arena_.set_at_least(Term::keys, Count(attend.short_panels) * attend.groups.count);
   }
 
   // Sets the terms of whole keys and values. Each sequence's rows begin at a multiple of the panel width.
@@ -106,8 +106,8 @@ class TermScan {
     const Count own = larger(extents.rows, Count(extents.sequences) * extents.encoder_states);
     const Count rows =
         (own + Count(panel_width - 1) * extents.sequences).rounded_up(static_cast<uint64_t>(panel_width));
-    if (has_whole_panels_) arena_.widen(Term::panels, rows * program_.full_width);
-    if (has_whole_rows_) arena_.widen(Term::full, rows * program_.full_width);
+    if (has_whole_panels_) arena_.set_at_least(Term::panels, rows * program_.full_width);
+    if (has_whole_rows_) arena_.set_at_least(Term::full, rows * program_.full_width);
   }
 
   Program& program_;
@@ -118,6 +118,6 @@ class TermScan {
 
 }  // namespace
 
-void count_arena_terms(Program* program) { TermScan(program).scan(); }
+void set_arena_terms(Program* program) { TermScan(program).scan(); }
 
 }  // namespace LINFORMER_NAMESPACE

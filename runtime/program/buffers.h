@@ -125,7 +125,7 @@ enum class BufferId : uint8_t {
   first_rows,
   first_second_rows,
   first_normalized,
-  compressed_key,  // E Z or Z W of each sequence, and later its packed K^T.
+  compressed_key,  // With compressed keys: E Z or Z W of each sequence, then packed K^T. With whole keys: packed K^T.
   compressed_value,
   keys,
   values,
@@ -133,15 +133,15 @@ enum class BufferId : uint8_t {
   values_beside,
   packed_keys_beside,  // Panels of K^T and V of these compressed keys and values.
   packed_values_beside,
-  query,    // Q of a block of rows. The context replaces it head by head.
+  query,    // Q of a block of rows, then the context if it is f32. Other rows share the buffer.
   scores,   // The scores of one head for a block of queries.
-  softmax,  // In full attention: the context of one head, then row_max, row_sum and rescale of each row.
+  softmax,  // With whole keys: the context of one head, then row_max, row_sum and rescale of each row.
   ffn,
-  narrow_rows,    // A block of rows in bf16 or int8, as the left side of a product.
-  narrow_hidden,  // A slice of the feed-forward network's inner width in bf16 or int8.
-  scratch,        // The scratch memory of the GEMM provider.
+  low_precision_rows,    // A block of rows in 16 bits or int8, as the left operand of a product.
+  low_precision_hidden,  // A slice of the feed-forward network's inner width, or the context, in 16 bits or int8.
+  scratch,               // The scratch memory of the GEMM provider, or a device's DeviceScratch.
   pooled,
-  paired,  // The input of a head after its norm, or made of two sequences.
+  paired,  // The input of a head: rows after its norm, or the combined rows of pairs of sequences.
   head,    // The output of a head's dense layer.
   logits,
   count
@@ -150,7 +150,8 @@ enum class BufferId : uint8_t {
 inline constexpr int buffer_count = static_cast<int>(BufferId::count);
 
 // The size of a buffer in bytes is element_bytes x the product of `factors`. If `other` is given, it is element_bytes x
-// the larger of that product and `other`. If each thread has a part, the size is threads x (that + apart).
+// the larger of that product and `other`. If each thread has a part, this is the size of a part, and the size of the
+// buffer is threads x (the size of a part + apart).
 struct BufferInfo {
   BufferId buffer;
   const char* name;
@@ -202,8 +203,8 @@ inline constexpr BufferInfo buffers[] = {
     {BufferId::scores, "scores", 4, {Term::queries, Term::d_scores}, Term::d_scores, true},
     {BufferId::softmax, "online softmax", 4, {Term::block, Term::d_softmax}, Term::d_softmax, true},
     {BufferId::ffn, "feed-forward", 4, {Term::block, Term::d_ffn}, Term::d_ffn, true},
-    {BufferId::narrow_rows, "narrow rows", 1, {Term::block, Term::d_narrow}, Term::d_narrow, true},
-    {BufferId::narrow_hidden,
+    {BufferId::low_precision_rows, "narrow rows", 1, {Term::block, Term::d_narrow}, Term::d_narrow, true},
+    {BufferId::low_precision_hidden,
      "narrow feed-forward",
      1,
      {Term::block, Term::d_narrow_hidden},
@@ -217,7 +218,7 @@ inline constexpr BufferInfo buffers[] = {
 };
 
 // Returns whether both tables have one row for each enumerator, in the order of the enumerators.
-consteval bool in_order() {
+consteval bool tables_match_enums() {
   if (std::size(terms) != term_count || std::size(buffers) != buffer_count) return false;
   for (int i = 0; i < term_count; ++i) {
     if (static_cast<int>(terms[i].term) != i) return false;
@@ -227,7 +228,7 @@ consteval bool in_order() {
   }
   return true;
 }
-static_assert(in_order());
+static_assert(tables_match_enums());
 
 inline const TermInfo& info(Term term) { return terms[static_cast<int>(term)]; }
 inline const BufferInfo& info(BufferId buffer) { return buffers[static_cast<int>(buffer)]; }

@@ -14,7 +14,11 @@ concept CountsItself = requires(const Struct& op, CostContext& context) {
 }  // namespace
 
 CostContext::CostContext(const Program& program, const Stage& stage, int64_t rows, int64_t source, int64_t positions)
-    : program_(program), stage_(stage), rows_(rows), source_(source), m_(rows_of(stage, rows, source, positions)) {}
+    : program_(program),
+      stage_(stage),
+      rows_(rows),
+      source_(source),
+      m_(rows_for_sequence(stage, rows, source, positions)) {}
 
 void CostContext::add(const View& view, double rows) {
   const bool is_weight = view.place == Place::weight;

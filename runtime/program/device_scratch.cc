@@ -12,7 +12,7 @@ constexpr int64_t enough_slices = 64;  // The number of products in one call tha
 
 }  // namespace
 
-bool device_scratch(const Program& p, DeviceScratch* scratch) {
+bool lay_out_device_scratch(const Program& p, DeviceScratch* scratch) {
   int64_t widest = 1, most_k = 1, outputs = 1;
   for (const Op& op : p.ops) {
     if (const auto* gemm = op.get<ops::Gemm>(); gemm != nullptr && gemm->multiplies_e()) {

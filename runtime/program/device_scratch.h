@@ -29,6 +29,6 @@ inline constexpr int64_t device_group_bytes = 32;  // The size of one entry of `
 inline constexpr int64_t device_row_multiple = 8;  // Tensor cores are fastest if K is a multiple of this.
 
 // Computes the layout of the region. Returns false if it needs more than 2^63 - 1 bytes.
-[[nodiscard]] bool device_scratch(const Program& program, DeviceScratch* scratch);
+[[nodiscard]] bool lay_out_device_scratch(const Program& program, DeviceScratch* scratch);
 
 }  // namespace LINFORMER_NAMESPACE

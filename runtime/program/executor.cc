@@ -26,7 +26,7 @@ void Executor::count_costs(const Section& section, const Batch& batch, int64_t f
   }
 }
 
-bool Executor::reads_first_rows(const Request& request) const {
+bool Executor::reads_only_first_rows(const Request& request) const {
   for (const Output& output : request.outputs) {
     if (output.values.empty()) continue;
     switch (output.kind) {
@@ -75,15 +75,15 @@ const Section* Executor::output_section(const Request& request, size_t i, int la
     case OutputKind::logits:
     case OutputKind::probabilities:
       to->values = nullptr;
-      return head_destination(request.outputs, i, to) ? &program_.heads[static_cast<size_t>(output.head)].stages
-                                                      : nullptr;
+      return set_head_destination(request.outputs, i, to) ? &program_.heads[static_cast<size_t>(output.head)].stages
+                                                          : nullptr;
     case OutputKind::masked_lm:
       break;
   }
   return nullptr;
 }
 
-bool Executor::head_destination(std::span<const Output> outputs, size_t i, Destination* to) {
+bool Executor::set_head_destination(std::span<const Output> outputs, size_t i, Destination* to) {
   // The head's first output of logits and its first output of probabilities are computed together.
   const auto first = [&](OutputKind kind) {
     size_t at = 0;

@@ -45,7 +45,8 @@ class Executor {
   // Returns the final layout of the arena, including the scratch memory that products need.
   const ArenaLayout& layout() const { return layout_; }
   // Returns how many bytes of the arena, from its beginning, the caller provides in host memory. On the CPU this is the
-  // whole arena, and on a device it is the part that each call sends to it.
+  // whole arena. On a device it is the inputs that each call sends, the tables that start() sends, and memory for
+  // copying masked-LM positions and outputs.
   virtual uint64_t host_bytes() const { return layout_.total; }
   // Starts the threads and fills the tables. The executor allocates nothing after this. The caller keeps ownership of
   // the arena, which must have host_bytes() bytes and stay valid as long as the executor exists.
@@ -61,7 +62,7 @@ class Executor {
   virtual const std::byte* memory() const { return arena_; }
 
   // Waits until the last call no longer reads the caller's memory, so that the next call may write there.
-  virtual Status ready() { return {}; }
+  virtual Status wait_until_inputs_read() { return {}; }
   virtual Status run(const Batch& batch, const Request& request) = 0;
 
   // The time, FLOPs and bytes of an op, in all calls and on all threads together. profile() has one entry for each op
@@ -79,7 +80,7 @@ class Executor {
   template <class Run, class LayerDone>
   Status run_encoder_sections(const Request& request, Run&& run, LayerDone&& layer_done) const {
     const int layers = static_cast<int>(program_.layers.size());
-    const bool first_rows = reads_first_rows(request);
+    const bool first_rows = reads_only_first_rows(request);
     for (int step = 0; step <= layers + 1; ++step) {
       const bool in_layer = step > 0 && step <= layers;
       LINFORMER_TRY(run(encoder_section(step, first_rows), Destination()));
@@ -108,7 +109,7 @@ class Executor {
   void count_costs(const Section& section, const Batch& batch, int64_t first, int64_t sequences, int64_t positions,
                    OpProfile* profile) const;
   // Fills the tables of sinusoidal and rotary positions, for as many tokens as the program was lowered for.
-  void fill_tables();
+  void fill_position_tables();
 
   Program program_;
   std::span<const std::byte* const> weights_;
@@ -117,18 +118,18 @@ class Executor {
 
  private:
   // Returns whether all outputs read only the first row of each sequence in the last layer's result.
-  bool reads_first_rows(const Request& request) const;
+  bool reads_only_first_rows(const Request& request) const;
   // Returns the section of a step of the encoder. Step 0 is the embedding, step i is layer i - 1, and the step after
   // the last layer finishes the encoder's output.
   Section encoder_section(int step, bool first_rows) const;
-  // Returns the section that computes the i-th output from the rows after `layer`, or after the encoder if `layer` is
-  // -1. Returns null if the output is computed at another place or together with another output.
+  // Returns the section that computes the i-th output from the rows after step `layer`, or after the encoder if `layer`
+  // is -1. Returns null if the output isn't computed there, or if the section of another output computes it.
   const Section* output_section(const Request& request, size_t i, int layer, Destination* to) const;
   // Sets the destination of a head's outputs. One section computes both the logits and the probabilities of a head.
-  // Returns false if outputs[i] is computed together with another output.
-  static bool head_destination(std::span<const Output> outputs, size_t i, Destination* to);
-  void fill_positions();
-  void fill_rotary(const Rotary& rotary);
+  // Returns false if the section that outputs[i] needs is run for another output.
+  static bool set_head_destination(std::span<const Output> outputs, size_t i, Destination* to);
+  void fill_sinusoidal_table();
+  void fill_rotary_table(const Rotary& rotary);
 };
 
 }  // namespace LINFORMER_NAMESPACE

@@ -22,12 +22,12 @@ struct RowsBeside {
   // Returns how many of the k rows take part in a sequence of n rows. They are the first ones: the rows of exact
   // tokens, and of the others those whose positions begin below n. No row takes part if the window shows every row to
   // every query.
-  int64_t seen(int64_t n) const {
+  int64_t visible_rows(int64_t n) const {
     if (span == 0) return k;
-    return n < shortest() ? 0 : std::min(k, exact + ceil_div((k - exact) * n, span));
+    return n < shortest_sequence() ? 0 : std::min(k, exact + ceil_div((k - exact) * n, span));
   }
   // Returns the smallest number of rows of a sequence in which compressed rows take part.
-  int64_t shortest() const { return span == 0 ? 0 : window + 2; }
+  int64_t shortest_sequence() const { return span == 0 ? 0 : window + 2; }
 };
 
 // How the keys or values of one head are computed from its columns of Z W, where Z are the rows that they are computed
@@ -39,18 +39,18 @@ struct HeadProjection {
   RowsBeside beside;  // For a linear projection beside a window.
   View weight, row_bias, bias;
   // Returns how many rows of keys or values the projection gives for a sequence of n rows.
-  int64_t rows_of(int64_t n) const {
-    if (kind == ProjectionKind::linear) return beside.k > 0 ? beside.seen(n) : k;
+  int64_t key_count(int64_t n) const {
+    if (kind == ProjectionKind::linear) return beside.k > 0 ? beside.visible_rows(n) : k;
     return n < kernel ? 1 : (n - kernel) / stride + 1;
   }
 };
 
 // A group of query heads that see the same keys and values.
 struct KeyGroup {
-  int64_t k = 0;                  // The compressed rows of a sequence of max_tokens rows. If 0, attention is full.
+  int64_t k = 0;                  // The compressed rows of a sequence of max_tokens rows. 0 if there are none.
   int64_t column = 0;             // The group's first column in Z W.
-  int64_t key_offset = 0;         // Where its K and V begin in a sequence's slot, in elements.
-  int64_t panels_offset = 0;      // Where its panels begin in a slot of compressed keys or values, in elements.
+  int64_t key_offset = 0;         // Where the group's K and V begin in a sequence's slot, in elements.
+  int64_t panels_offset = 0;      // Where the group's panels begin in a slot of compressed keys or values, in elements.
   HeadProjection projections[2];  // The projection of the keys and that of the values.
 };
 
@@ -64,7 +64,7 @@ struct KeyGroups {
 };
 
 // Returns the number of elements in a group's panels of K^T or V for `rows` rows of keys or values, whichever is more.
-inline int64_t group_panels(int64_t d_head, int64_t rows) {
+inline int64_t group_panel_elements(int64_t d_head, int64_t rows) {
   return std::max(panel_elements(ElementType::f32, d_head, rows), panel_elements(ElementType::f32, rows, d_head));
 }
 

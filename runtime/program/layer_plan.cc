@@ -21,9 +21,9 @@ class Planner {
   LayerPlan plan() {
     plan_keys();
     plan_.panels = target_.packs;
-    plan_.attention = target_.attention(tensor(attention_.query.weight).type);
+    plan_.attention = target_.attention_type(tensor(attention_.query.weight).type);
     plan_.converts_once = product(attention_.key) != ElementType::f32;
-    if (!target_.device) plan_.score_rows = plan_.whole_keys ? extents_.full_queries() : extents_.block_rows;
+    if (!target_.device) plan_.score_rows = plan_.whole_keys ? extents_.full_attention_queries() : extents_.block_rows;
     if (target_.device) plan_.context = target_.all;
     plan_.project_first_below = project_first_below();
     if (plan_.one_projection) choose_short();
@@ -40,11 +40,11 @@ class Planner {
     return encoder_
         .projections[attention_.value_is_key ? attention_.key_projections[0] : attention_.value_projections[0]];
   }
-  // Returns a threshold that all sequences are below.
-  int64_t always() const { return encoder_.max_tokens + int64_t{1}; }
-  // Returns the threshold such that sequences of at most `equal` rows are below it.
+  // Returns a threshold that is larger than the number of rows of every sequence.
+  int64_t above_all_lengths() const { return encoder_.max_tokens + int64_t{1}; }
+  // Returns the smallest threshold above `equal`, the number of rows at which two ways of computing cost the same.
   int64_t above(double equal) const {
-    return equal >= encoder_.max_tokens ? always() : static_cast<int64_t>(equal) + 1;
+    return equal >= encoder_.max_tokens ? above_all_lengths() : static_cast<int64_t>(equal) + 1;
   }
 
   void plan_keys() {
@@ -65,10 +65,10 @@ class Planner {
   int64_t project_first_below() const {
     // Rotary positions and key norms are applied to each key, so it must exist before it is compressed.
     const bool changes_keys = attention_.rotary_base != 0 || attention_.key_norm.present();
-    if (!plan_.one_projection || changes_keys || attention_.row_mask == RowMask::zeroed) return always();
+    if (!plan_.one_projection || changes_keys || attention_.row_mask == RowMask::zeroed) return above_all_lengths();
     const double d = inputs(attention_.key), k = static_cast<double>(key().k), width = key_width();
     const double gain = 2 * d * width + 2 * k * width - sides() * k * d;
-    return gain <= 0 ? always() : above(2 * k * d * width / gain);
+    return gain <= 0 ? above_all_lengths() : above(2 * k * d * width / gain);
   }
 
   // Decides for which sequences the scores are compressed instead of the keys. The multiply-adds of keys and queries
@@ -78,10 +78,10 @@ class Planner {
   //   c n k d + 2 k d D + 2 n k D for (E Z) W, with c as in project_first_below().
   // Here D is kv_heads x head_dim for keys and heads x head_dim for queries. Compressing the scores is cheapest below
   // n = 2 k D / (D + heads k). If that exceeds the threshold between the two others, E (Z W) is never cheapest, and the
-  // threshold is the positive root of cost(compressed scores) = cost((E Z) W). This path needs panels, no rotation,
-  // masking or bias between Z W and the keys, and an E that is stored in bf16 if attention is computed in bf16.
+  // threshold is the positive root of cost(compressed scores) = cost((E Z) W). Compressing scores needs panels, keys
+  // without rotation, norm, zeroed rows or length scale, an E without a bias, and an E in bf16 if attention is in bf16.
   void choose_short() {
-    if (!target_.packs || plan_.project_first_below >= always()) return;
+    if (!target_.packs || plan_.project_first_below >= above_all_lengths()) return;
     for (const Projection* projection : {&key(), &value()}) {
       if (projection->bias != absent || projection->length_scale != LengthScale::none) return;
       const ElementType stored = tensor(projection->weight).type;
@@ -134,7 +134,7 @@ LayerPlan plan_layer(const ModelDescription& description, const EncoderDescripti
 
 ElementType product_type(const TensorDescription& weight, const Target& target) {
   const bool multiplied_as_it_is = weight.layout == TensorLayout::panel16 || target.device;
-  return multiplied_as_it_is ? target.compute(weight.type) : ElementType::f32;
+  return multiplied_as_it_is ? target.compute_type(weight.type) : ElementType::f32;
 }
 
 }  // namespace LINFORMER_NAMESPACE

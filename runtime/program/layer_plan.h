@@ -27,20 +27,20 @@ struct LayerPlan {
   // The type of the context that the output projection reads. If it is f32, the context overwrites the queries.
   ElementType context = ElementType::f32;
 
-  // The feed-forward network is computed in slices of this many columns of its inner width, each in `slice_type`. If 0,
-  // the whole inner width is computed at once in f32.
+  // The feed-forward network is computed in slices of this many columns of its inner width, each stored in
+  // `slice_type`. If 0, the whole inner width is computed at once and stored in f32.
   int64_t slice = 0;
   ElementType slice_type = ElementType::f32;
   // A product writes a slice in slice_type directly if the slice's width is a multiple of this. If 0, none does, and
   // the slice is converted afterwards.
   int64_t rounded_multiple = 0;
-  // Whether the result of a gate has a leading dimension of its own width. Otherwise it has that of its input.
+  // Whether the leading dimension of a gate's result is the result's width. Otherwise it is that of the gate's input.
   bool dense_gate = false;
 
   // Returns whether the keys of each head are compressed separately.
-  bool by_head() const { return !whole_keys && !one_projection; }
-  // Returns whether a product writes a slice of so many columns in slice_type directly.
-  bool rounds(int64_t columns) const { return rounded_multiple > 0 && columns % rounded_multiple == 0; }
+  bool compresses_by_head() const { return !whole_keys && !one_projection; }
+  // Returns whether a product writes a slice of this many columns in slice_type directly.
+  bool product_rounds_slice(int64_t columns) const { return rounded_multiple > 0 && columns % rounded_multiple == 0; }
 };
 
 // Decides how a layer is computed. It is a pure function. The thresholds depend on the model, on whether the target

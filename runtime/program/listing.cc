@@ -8,25 +8,25 @@ namespace {
 
 template <class Struct>
 concept ListsItself = requires(const Struct& op, ops::TextContext& context) {
-  list(op, context);
+  write_text(op, context);
 };
 
 void list_op(const Op& op, ops::TextContext& context) {
   bool lists_itself = false;
   with_struct(op, [&]<class Struct>(const Struct& own) {
     if constexpr (ListsItself<Struct>) {
-      list(own, context);
+      write_text(own, context);
       lists_itself = true;
     }
   });
   if (lists_itself) return;
-  context.view(op.out());
+  context.write_view(op.out());
   if (operand_count(op.kind()) < 2) return;
   Op copy = op;
   const View& read = operand_of(copy, 1).view;
   if (!read.present()) return;
   context.text().add(" = ");
-  context.view(read);
+  context.write_view(read);
 }
 
 }  // namespace

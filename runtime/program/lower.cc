@@ -8,14 +8,14 @@
 
 namespace LINFORMER_NAMESPACE {
 
-int64_t even_step(int64_t rows, int64_t parts, int64_t block) {
+int64_t rows_per_item(int64_t rows, int64_t parts, int64_t block) {
   constexpr int64_t together = 16, least = 8;
   const bool splits = rows > together && ceil_div(rows, least) >= parts;
   const int64_t each = ceil_div(rows, std::max<int64_t>(parts, 1));
   return std::min(std::max(each, splits ? least : together), block);
 }
 
-Stage& Lowering::stage(Domain domain) {
+Stage& Lowering::add_stage(Domain domain) {
   if (!program_.stages.try_push({})) {
     out_of_memory_ = true;
     return spare_stage_ = {};
@@ -43,7 +43,7 @@ View Lowering::buffer_view(Place place, BufferId buffer, int64_t cols, int64_t o
   return view;
 }
 
-View Lowering::narrow(BufferId buffer, ElementType type, int64_t cols) {
+View Lowering::narrow_view(BufferId buffer, ElementType type, int64_t cols) {
   View view;
   view.place = Place::block;
   view.buffer = buffer;
@@ -52,9 +52,9 @@ View Lowering::narrow(BufferId buffer, ElementType type, int64_t cols) {
   return view;
 }
 
-View Lowering::multiplied(const View& a, ElementType compute) {
+View Lowering::converted_for_product(const View& a, ElementType compute) {
   if (compute == a.type) return a;
-  const View out = narrow(BufferId::narrow_rows, compute, a.cols);
+  const View out = narrow_view(BufferId::low_precision_rows, compute, a.cols);
   if (out_of_memory_) return out;
   const int32_t count = static_cast<int32_t>(program_.ops.size());
   // Converted rows can be used by all products of the stage, until an op writes the rows that they were converted from.
@@ -74,10 +74,10 @@ View Lowering::multiplied(const View& a, ElementType compute) {
   return out;
 }
 
-// Returns the view of the first row of each sequence that corresponds to a buffer of rows.
-View Lowering::first(BufferId buffer, int64_t cols) {
-  if (buffer == BufferId::rows) return scored(BufferId::first_rows, cols);
-  return scored(buffer == BufferId::second_rows ? BufferId::first_second_rows : BufferId::first_normalized, cols);
+// Returns a view of the first row of each sequence, in the buffer that replaces `buffer` for first rows.
+View Lowering::first_rows_view(BufferId buffer, int64_t cols) {
+  if (buffer == BufferId::rows) return scored_view(BufferId::first_rows, cols);
+  return scored_view(buffer == BufferId::second_rows ? BufferId::first_second_rows : BufferId::first_normalized, cols);
 }
 
 View Lowering::slot(BufferId buffer, int64_t slot_rows, int64_t cols) {
@@ -110,7 +110,7 @@ View Lowering::weight(TensorIndex index) const {
   return view;
 }
 
-View Lowering::caller(int64_t cols) const {
+View Lowering::output_view(int64_t cols) const {
   View view;
   view.place = Place::output;
   view.cols = view.ld = cols;
@@ -121,7 +121,7 @@ ops::Gemm& Lowering::gemm(const View& a, const Linear& linear, const View& out, 
   ops::Gemm gemm;
   gemm.out = out;
   gemm.b = weight(linear.weight);
-  gemm.a = multiplied(a, product_type(tensor(linear.weight), program_.target));
+  gemm.a = converted_for_product(a, product_type(tensor(linear.weight), program_.target));
   // A row-major weight is a token embedding that serves as output, [outputs, inputs].
   if (gemm.b.layout == RightLayout::row_major) gemm.b.layout = RightLayout::transposed;
   gemm.bias = weight(linear.bias);
@@ -138,32 +138,32 @@ void Lowering::norm_in_place(const Norm& norm, const View& x) {
 }
 
 // Adds a section that copies the rows of X to the caller. A reversible model's two streams are put side by side.
-void Lowering::hidden(Section* section, int64_t width, int64_t streams) {
+void Lowering::add_hidden_output(Section* section, int64_t width, int64_t streams) {
   const int32_t begin = stage_count();
-  stage(Domain::sequences);
-  const View out = caller(streams * width), first = rows(BufferId::rows, width);
+  add_stage(Domain::sequences);
+  const View out = output_view(streams * width), first = rows(BufferId::rows, width);
   add(ops::Expand{out, first, streams == 2 ? rows(BufferId::second_rows, width) : View()});
-  *section = this->section(begin);
+  *section = this->section_from(begin);
 }
 
-Status Lowering::layers() {
+Status Lowering::lower_layers() {
   const size_t count = encoder_.layers.size();
   size_t groups = 0;
-  for (const LayerDescription& layer : encoder_.layers) groups += groups_of(layer.attention);
+  for (const LayerDescription& layer : encoder_.layers) groups += group_count(layer.attention);
   if (!program_.layers.try_resize(count) || !program_.groups.try_resize(groups)) {
     return Status::error(Code::out_of_memory, "no memory for a program of %zu layers", count);
   }
   int64_t width = encoder_.d_model;
-  for (size_t i = 0; i < count; ++i) layer(i, &width);
+  for (size_t i = 0; i < count; ++i) lower_layer(i, &width);
   return {};
 }
 
-bool Lowering::finishes() const {
+bool Lowering::has_output_ops() const {
   return reversible() || encoder_.final_norm.present() || encoder_.output.present() || encoder_.zero_masked_rows;
 }
 
 // Adds the ops that turn the rows of the last layer into the encoder's output, in place.
-void Lowering::finish_rows() {
+void Lowering::add_output_ops() {
   const View x = rows(BufferId::rows, last_.width_out), out = rows(BufferId::rows, program_.output_width);
   if (reversible()) add(ops::Add{x, rows(BufferId::second_rows, last_.width_out)});
   norm_in_place(encoder_.final_norm, x);
@@ -178,48 +178,48 @@ void Lowering::finish_rows() {
 // Lowers the last layer a second time, from its queries on, for the first row of each sequence alone. Calls use it if
 // their outputs read no other row, as a classifier on the first token does. Rows don't depend on one another in this
 // part of a layer, so the results have the same bits.
-void Lowering::first_rows() {
+void Lowering::lower_first_rows() {
   const int32_t begin = stage_count();
-  Stage& made = stage(Domain::first_rows);
+  Stage& made = add_stage(Domain::first_rows);
   made.key_rows = last_.key_rows;
   made.extent = 1;
   const bool normalizes = pre_norm() && last_.description->attention_norm.present();
   const auto take = [&](BufferId buffer) {
     const View all = buffer_view(Place::rows, buffer, last_.width_in, 0);
-    add(ops::Pool{first(buffer, last_.width_in), all, View()});
+    add(ops::Pool{first_rows_view(buffer, last_.width_in), all, View()});
   };
   take(BufferId::rows);
   if (reversible()) take(BufferId::second_rows);
   if (normalizes) take(BufferId::normalized);
   first_only_ = true;
-  layer_rows(last_);
-  if (finishes()) finish_rows();
+  lower_layer_rows(last_);
+  if (has_output_ops()) add_output_ops();
   first_only_ = false;
-  program_.first_rows = section(begin);
+  program_.first_rows = section_from(begin);
 }
 
-Status Lowering::finish() {
+Status Lowering::lower_output() {
   const int32_t begin = stage_count();
   program_.output_width = encoder_.output.present() ? outputs(encoder_.output)
-                          : gathers()               ? int64_t{encoder_.d_model}
+                          : has_no_layers()         ? int64_t{encoder_.d_model}
                                                     : last_.width_out;
-  if (finishes()) {
-    stage(Domain::row_blocks);
-    finish_rows();
+  if (has_output_ops()) {
+    add_stage(Domain::row_blocks);
+    add_output_ops();
   }
-  program_.finish = section(begin);
-  if (!gathers()) first_rows();
-  hidden(&program_.output_hidden, program_.output_width, 1);
+  program_.finish = section_from(begin);
+  if (!has_no_layers()) lower_first_rows();
+  add_hidden_output(&program_.output_hidden, program_.output_width, 1);
   const int32_t pooled = stage_count();
-  stage(Domain::scored).extent = 1;
-  pool(Pooling::first_token, caller(program_.output_width)).is_asked = true;
-  program_.pooled = section(pooled);
+  add_stage(Domain::scored).extent = 1;
+  pool(Pooling::first_token, output_view(program_.output_width)).is_asked = true;
+  program_.pooled = section_from(pooled);
   return {};
 }
 
 Status Lowering::complete() {
   if (out_of_memory_) return Status::error(Code::out_of_memory, "no memory for the program's ops");
-  count_arena_terms(&program_);
+  set_arena_terms(&program_);
   const Arena& arena = program_.arena;
   for (Op& op : program_.ops) {
     for (int i = 0; i < operand_count(op.kind()); ++i) {
@@ -251,10 +251,10 @@ Status lower(const ModelDescription& description, const EncoderDescription& enco
   program->states_width = encoder.encoder_states_width;
   program->max_pooled_rows = encoder.max_tokens;
   Lowering lowering(description, encoder, program);
-  LINFORMER_TRY(lowering.embedding());
-  LINFORMER_TRY(lowering.layers());
-  LINFORMER_TRY(lowering.finish());
-  if (has_heads) LINFORMER_TRY(lowering.heads());
+  LINFORMER_TRY(lowering.lower_embedding());
+  LINFORMER_TRY(lowering.lower_layers());
+  LINFORMER_TRY(lowering.lower_output());
+  if (has_heads) LINFORMER_TRY(lowering.lower_heads());
   return lowering.complete();
 }
 

@@ -12,7 +12,7 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// Returns an error that names the layer if it needs something that no executor can do.
+// Returns an error if a layer needs something that no executor can do. The error names the layer.
 Status check_executable(const EncoderDescription& encoder);
 
 // Lowers an encoder of the description. It is a pure function of its arguments. If `has_heads`, heads and masked-LM
@@ -23,7 +23,7 @@ Status lower(const ModelDescription& description, const EncoderDescription& enco
 
 // Sets the terms of a lowered program's arena, its buffers, and the sizes of its slots, from its extents and the
 // operands of its ops. The terms `rotary` and `projection` grow when their tables are made.
-void count_arena_terms(Program* program);
+void set_arena_terms(Program* program);
 
 // Appends stages and ops to a program.
 class Lowering {
@@ -31,10 +31,10 @@ class Lowering {
   Lowering(const ModelDescription& description, const EncoderDescription& encoder, Program* program)
       : description_(description), encoder_(encoder), program_(*program) {}
 
-  Status embedding();
-  Status layers();
-  Status finish();
-  Status heads();
+  Status lower_embedding();
+  Status lower_layers();
+  Status lower_output();
+  Status lower_heads();
   // Sets the leading dimensions, which depend on the widths of all views, and the arena's terms. Returns out_of_memory
   // if an earlier function found no memory.
   Status complete();
@@ -55,16 +55,16 @@ class Lowering {
   };
 
   // Appends a stage. If there is no memory for it, returns a spare stage, and complete() returns the error.
-  Stage& stage(Domain domain);
+  Stage& add_stage(Domain domain);
   // Appends an op to the last stage. The reference is valid until the next op is added.
   template <class Struct>
   Struct& add(const Struct& op) {
     return push(KindOf<Struct>::value, &op, sizeof op).template as<Struct>();
   }
-  // Appends an op to the last stage. It is not a template, because a copy of a whole Op for each kind would be much
-  // code.
+  // Appends an op to the last stage. It is not a template, because code that copies a whole Op would then exist once
+  // for each kind of op.
   Op& push(OpKind kind, const void* op, size_t size);
-  Section section(int32_t begin) const { return {begin, stage_count()}; }
+  Section section_from(int32_t begin) const { return {begin, stage_count()}; }
   int32_t stage_count() const { return static_cast<int32_t>(program_.stages.size()); }
 
   const TensorDescription& tensor(TensorIndex index) const { return description_.tensors[static_cast<size_t>(index)]; }
@@ -74,71 +74,71 @@ class Lowering {
   // Returns a view of a buffer of rows. While the last layer is lowered for the first rows alone, it is a view of the
   // buffer of first rows. If the encoder has no layers, it is the token embedding.
   View rows(BufferId buffer, int64_t cols) {
-    if (gathers()) return weight(encoder_.embedding.tokens);
-    return first_only_ ? first(buffer, cols) : buffer_view(Place::rows, buffer, cols, 0);
+    if (has_no_layers()) return weight(encoder_.embedding.tokens);
+    return first_only_ ? first_rows_view(buffer, cols) : buffer_view(Place::rows, buffer, cols, 0);
   }
-  View first(BufferId buffer, int64_t cols);
+  View first_rows_view(BufferId buffer, int64_t cols);
   View block(BufferId buffer, int64_t cols, int64_t offset = 0) {
     return buffer_view(Place::block, buffer, cols, offset);
   }
-  View scored(BufferId buffer, int64_t cols) { return buffer_view(Place::scored, buffer, cols, 0); }
+  View scored_view(BufferId buffer, int64_t cols) { return buffer_view(Place::scored, buffer, cols, 0); }
   static View slot(BufferId buffer, int64_t slot_rows, int64_t cols);
   View buffer_view(Place place, BufferId buffer, int64_t cols, int64_t offset);
   View source(const LayerState& layer, int64_t cols);
-  // Returns the view of a tensor, row-major or as the right side of a product. If the index is `absent`, the view is
+  // Returns the view of a tensor, row-major or as the right operand of a product. If the index is `absent`, the view is
   // not present.
   View weight(TensorIndex index) const;
-  View caller(int64_t cols) const;  // Returns a view of the caller's memory.
+  View output_view(int64_t cols) const;  // Returns a view of the caller's memory.
 
   // Returns a view of `a` in the type `compute`. Adds the op that converts it, unless an op of the stage already has.
-  View multiplied(const View& a, ElementType compute);
-  View narrow(BufferId buffer, ElementType type, int64_t cols);
+  View converted_for_product(const View& a, ElementType compute);
+  View narrow_view(BufferId buffer, ElementType type, int64_t cols);
 
   // Functions that add the ops that many parts of a model have.
   ops::Gemm& gemm(const View& a, const Linear& linear, const View& out, Activation activation = Activation::none);
   void norm(const Norm& norm, const View& from, const View& out);
   void norm_in_place(const Norm& norm, const View& x);  // Does nothing if the norm is absent.
   ops::Pool& pool(Pooling pooling, const View& out);
-  void hidden(Section* section, int64_t width, int64_t streams);
+  void add_hidden_output(Section* section, int64_t width, int64_t streams);
 
   // lower_embedding.cc
   void read_vectors(const VectorInput& vectors, const View& out);
   void add_positions(const View& out);
   // lower_attention.cc
-  void keys_and_values(LayerState* layer);
+  void lower_keys_and_values(LayerState* layer);
   void describe_attention(LayerState* layer);
-  size_t groups_of(const AttentionDescription& attention) const;
+  size_t group_count(const AttentionDescription& attention) const;
   void add_groups(LayerState* layer);
-  void add_scores(LayerState* layer);
+  void add_score_buffers(LayerState* layer);
   const Projection& projection_of(const AttentionDescription& attention, int side, size_t group) const;
   View panels(BufferId buffer, const ops::Attend& attend) const;
   View key_slot(const LayerState& layer, int side) const;
-  Stage& key_stage(const LayerState& layer, Domain domain, const Lengths& lengths, int64_t extent, bool joins);
+  Stage& add_key_stage(const LayerState& layer, Domain domain, const Lengths& lengths, int64_t extent, bool joins);
   void project_rows(const LayerState& layer, int side, const View& out);
   void rotate(const LayerState& layer, const View& x);
   // lower_compressed_keys.cc
-  void compressed_keys(LayerState* layer);
-  void add_short(LayerState* layer);
+  void lower_compressed_keys(LayerState* layer);
+  void add_short_sequence_operands(LayerState* layer);
   View projection_table(const View& e, bool transposed, int64_t n, ElementType compute);
   View projected_slot(const LayerState& layer, int side);
-  void compress_side(const LayerState& layer, int side);
-  void shared_side(const LayerState& layer, int side);
+  void add_ez_or_zw(const LayerState& layer, int side);
+  void add_keys_or_values_of_all_heads(const LayerState& layer, int side);
   void scale_by_length(const Projection& projection, const View& key);
   void compress_by_head(const LayerState& layer, int side, bool joins);
   void pack_sides(const LayerState& layer);
   // lower_whole_keys.cc
   friend class WholeKeys;
-  void whole_keys(LayerState* layer);
+  void lower_whole_keys(LayerState* layer);
   // lower_layer.cc
-  void layer(size_t index, int64_t* width);
-  void layer_rows(const LayerState& layer);
-  void first_rows();
-  void finish_rows();
-  bool finishes() const;
+  void lower_layer(size_t index, int64_t* width);
+  void lower_layer_rows(const LayerState& layer);
+  void lower_first_rows();
+  void add_output_ops();
+  bool has_output_ops() const;
   View attend(const LayerState& layer, const View& query);
   void attention_output(const LayerState& layer, const View& context, const View& target);
   void feed_forward(const LayerState& layer, const View& input, const View& target);
-  void inner_slice(const Linear& linear, const View& left, int64_t begin, Activation activation, const View& out);
+  void add_inner_slice(const Linear& linear, const View& left, int64_t begin, Activation activation, const View& out);
   void sliced_feed_forward(const LayerState& layer, const View& in, const View& out, const View& residual);
   // lower_heads.cc
   void classification_head(const ClassificationHead& head, HeadSections* sections);
@@ -147,12 +147,12 @@ class Lowering {
 
   // Returns whether the encoder has no layers. Its rows are then never stored: pooling and outputs read them in the
   // token embedding.
-  bool gathers() const { return encoder_.layers.empty(); }
+  bool has_no_layers() const { return encoder_.layers.empty(); }
   bool reversible() const { return encoder_.residual == ResidualKind::reversible; }
   bool pre_norm() const { return encoder_.norm_placement == NormPlacement::pre; }
-  bool adds() const { return encoder_.residual != ResidualKind::none; }
-  // Returns the buffer of the rows that a layer reads. A reversible layer reads its second stream.
-  BufferId stream() const { return reversible() ? BufferId::second_rows : BufferId::rows; }
+  bool has_residual() const { return encoder_.residual != ResidualKind::none; }
+  // Returns the buffer of the rows that a layer's attention reads. In a reversible model it is the second stream.
+  BufferId layer_input_buffer() const { return reversible() ? BufferId::second_rows : BufferId::rows; }
 
   const ModelDescription& description_;
   const EncoderDescription& encoder_;
@@ -161,7 +161,7 @@ class Lowering {
   bool first_only_ = false;
   int32_t next_group_ = 0;
   bool out_of_memory_ = false;
-  int32_t converted_by_ = -1;  // The index of the last op that filled the buffer narrow_rows.
+  int32_t converted_by_ = -1;  // The index of the last op that filled the buffer low_precision_rows.
   Stage spare_stage_;
   Op spare_op_;
 };

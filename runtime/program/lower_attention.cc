@@ -30,7 +30,7 @@ View Lowering::panels(BufferId buffer, const ops::Attend& attend) const {
   return view;
 }
 
-size_t Lowering::groups_of(const AttentionDescription& attention) const {
+size_t Lowering::group_count(const AttentionDescription& attention) const {
   const bool each_head = list_of(attention, key_side).size() > 1 || list_of(attention, value_side).size() > 1;
   return each_head ? attention.heads : attention.kv_heads;
 }
@@ -38,7 +38,7 @@ size_t Lowering::groups_of(const AttentionDescription& attention) const {
 void Lowering::add_groups(LayerState* layer) {
   const AttentionDescription& description = layer->description->attention;
   const ops::Attend& attend = layer->attend;
-  const size_t count = groups_of(description);
+  const size_t count = group_count(description);
   layer->attend.groups = {next_group_, static_cast<int32_t>(count), static_cast<int32_t>(description.heads / count)};
   next_group_ += attend.groups.count;
   int64_t key_offset = 0, panels_offset = 0;
@@ -58,21 +58,22 @@ void Lowering::add_groups(LayerState* layer) {
       (projection.kind == ProjectionKind::linear ? head.row_bias : head.bias) = weight(projection.bias);
       // In fairseq's models the bias of the linear layer is added to each compressed row.
       const Linear linear = linear_of(description, side);
-      if (bias_after(linear, projection)) {
+      if (adds_bias_after_projection(linear, projection)) {
         head.bias = weight(linear.bias);
         head.bias.offset = group.column;
       }
     }
     group.k = group.projections[key_side].k;
-    group.key_offset = layer->plan.by_head() ? key_offset : group.column;
+    group.key_offset = layer->plan.compresses_by_head() ? key_offset : group.column;
     group.panels_offset = panels_offset;
     key_offset += group.k * attend.d_head;
-    panels_offset += group_panels(attend.d_head, group.k);
+    panels_offset += group_panel_elements(attend.d_head, group.k);
   }
 }
 
-Stage& Lowering::key_stage(const LayerState& layer, Domain domain, const Lengths& lengths, int64_t extent, bool joins) {
-  Stage& made = stage(domain);
+Stage& Lowering::add_key_stage(const LayerState& layer, Domain domain, const Lengths& lengths, int64_t extent,
+                               bool joins) {
+  Stage& made = add_stage(domain);
   made.lengths = lengths;
   made.extent = extent;
   made.joins = joins;
@@ -107,11 +108,12 @@ void Lowering::rotate(const LayerState& layer, const View& x) {
   add(ops::Rotate{x, table});
 }
 
-// Adds the ops that compute Z W for a block of a sequence's rows. Masked rows become zero if the model wants it.
+// Adds the ops that compute Z W for a block of a sequence's rows, with the norm and rotation of keys. If the model
+// zeroes masked rows, the masked rows of Z W become zero.
 void Lowering::project_rows(const LayerState& layer, int side, const View& out) {
   const AttentionDescription& description = layer.description->attention;
   Linear linear = linear_of(description, side);
-  if (bias_after(linear, projection_of(description, side, 0))) linear.bias = absent;
+  if (adds_bias_after_projection(linear, projection_of(description, side, 0))) linear.bias = absent;
   gemm(source(layer, inputs(linear)), linear, out);
   if (side == key_side) {
     norm_in_place(description.key_norm, out);
@@ -124,15 +126,15 @@ void Lowering::project_rows(const LayerState& layer, int side, const View& out) 
 View Lowering::key_slot(const LayerState& layer, int side) const {
   View view;
   view.place = layer.attend.whole ? Place::key_rows : Place::sequence;
-  view.buffer = keys_of(layer.value_is_key ? key_side : side);
-  view.cols = layer.plan.by_head() ? layer.attend.d_head : layer.key_width;
+  view.buffer = key_or_value_buffer(layer.value_is_key ? key_side : side);
+  view.cols = layer.plan.compresses_by_head() ? layer.attend.d_head : layer.key_width;
   view.ld = layer.key_ld;
   return view;
 }
 
-// Adds the buffers that a thread needs for its queries: one for scores and, if the layer keeps whole keys, one for the
-// online softmax.
-void Lowering::add_scores(LayerState* layer) {
+// Adds the buffers that a thread needs for its queries: one for scores and, if the layer has a key for each row (whole
+// keys), one for the online softmax.
+void Lowering::add_score_buffers(LayerState* layer) {
   ops::Attend& attend = layer->attend;
   if (layer->plan.score_rows == 0) return;
   int64_t columns = 0;
@@ -165,12 +167,12 @@ void Lowering::describe_attention(LayerState* layer) {
   attend.value_side = description.value_is_key ? key_side : value_side;
   layer->zeroes_masked = description.row_mask == RowMask::zeroed;
   layer->key_width = int64_t{description.kv_heads} * description.head_dim;
-  layer->key_ld = layer->plan.by_head() ? attend.d_head : layer->key_width;
+  layer->key_ld = layer->plan.compresses_by_head() ? attend.d_head : layer->key_width;
   layer->key_rows.source = description.key_source;
   program_.needs_states = program_.needs_states || description.key_source == KeySource::encoder_states;
 }
 
-void Lowering::keys_and_values(LayerState* layer) {
+void Lowering::lower_keys_and_values(LayerState* layer) {
   describe_attention(layer);
   add_groups(layer);
   ops::Attend& attend = layer->attend;
@@ -178,9 +180,9 @@ void Lowering::keys_and_values(LayerState* layer) {
   attend.keys = packs ? panels(BufferId::compressed_key, attend) : key_slot(*layer, key_side);
   attend.values = packs ? panels(BufferId::compressed_value, attend) : key_slot(*layer, value_side);
   if (attend.whole) {
-    whole_keys(layer);
+    lower_whole_keys(layer);
   } else {
-    compressed_keys(layer);
+    lower_compressed_keys(layer);
   }
 }
 

@@ -22,18 +22,18 @@ View Lowering::projection_table(const View& e, bool transposed, int64_t n, Eleme
   }
   Count& elements = program_.arena[Term::projection];
   out_of_memory_ = out_of_memory_ || !tables.try_push({e, transposed, n, compute, view.offset});
-  elements = elements + Count(round_up(depth, panel_depth(ElementType::bf16))) * round_up(width, panel_width);
+  elements = elements + Count(round_up(depth, panel_k_multiple(ElementType::bf16))) * round_up(width, panel_width);
   return view;
 }
 
 // Sets the operands of attention over short sequences, which compresses scores instead of keys. They are panels of Z W,
 // E^T and E.
-void Lowering::add_short(LayerState* layer) {
+void Lowering::add_short_sequence_operands(LayerState* layer) {
   ops::Attend& attend = layer->attend;
   attend.short_rows = std::min(layer->plan.longest, attend.short_below - 1);
   if (attend.short_rows < 1) return;
   const int64_t n = attend.short_rows;
-  attend.short_panels = group_panels(attend.d_head, n);
+  attend.short_panels = group_panel_elements(attend.d_head, n);
   attend.row_keys = panels(BufferId::keys, attend);
   attend.row_values = panels(BufferId::values, attend);
   const KeyGroup& group = program_.group(attend.groups, 0);
@@ -42,14 +42,15 @@ void Lowering::add_short(LayerState* layer) {
   attend.scores.cols = std::max(attend.scores.cols, round_up(group.k, panel_width) + round_up(n, panel_width));
 }
 
-// Returns the slot of Z W for sequences in which E (Z W) takes fewer operations than (E Z) W.
+// Returns the slot of Z W, with room for the longest sequence that is multiplied by W before it is compressed.
 View Lowering::projected_slot(const LayerState& layer, int side) {
-  return slot(compressed_of(side), std::min(layer.plan.longest, layer.plan.project_first_below - 1), layer.key_width);
+  return slot(compressed_buffer(side), std::min(layer.plan.longest, layer.plan.project_first_below - 1),
+              layer.key_width);
 }
 
 // Adds the products E Z for long sequences and Z W for sequences that are multiplied by W first. All heads share one
 // linear E.
-void Lowering::compress_side(const LayerState& layer, int side) {
+void Lowering::add_ez_or_zw(const LayerState& layer, int side) {
   const AttentionDescription& description = layer.description->attention;
   const Projection& projection = projection_of(description, side, 0);
   const bool same = side == key_side || layer.plan.shared_projection;
@@ -57,16 +58,16 @@ void Lowering::compress_side(const LayerState& layer, int side) {
              projects = layer.plan.project_first_below > 1;
   const int64_t d = inputs(linear_of(description, side));
   if (compresses && (side == key_side || !same)) {
-    key_stage(layer, Domain::source_columns, {.from = layer.plan.project_first_below}, d, side == value_side);
+    add_key_stage(layer, Domain::source_columns, {.from = layer.plan.project_first_below}, d, side == value_side);
     ops::Gemm compress;
     compress.a = weight(projection.weight);
     compress.b = source(layer, d);
-    compress.out = slot(compressed_of(side), projection.k, d);
+    compress.out = slot(compressed_buffer(side), projection.k, d);
     add(compress);
   }
   if (projects) {
-    key_stage(layer, Domain::source_rows, {.below = layer.plan.project_first_below}, 0,
-              compresses || side == value_side);
+    add_key_stage(layer, Domain::source_rows, {.below = layer.plan.project_first_below}, 0,
+                  compresses || side == value_side);
     project_rows(layer, side, projected_slot(layer, side));
   }
 }
@@ -77,34 +78,34 @@ void Lowering::scale_by_length(const Projection& projection, const View& key) {
   add(ops::ScaleByLength{key, weight(projection.weight), projection.length_scale});
 }
 
-// Adds the ops that compute K or V as (E Z) W or as E (Z W).
-void Lowering::shared_side(const LayerState& layer, int side) {
+// Adds the ops that compute K or V of all heads at once, as (E Z) W or as E (Z W).
+void Lowering::add_keys_or_values_of_all_heads(const LayerState& layer, int side) {
   const AttentionDescription& description = layer.description->attention;
   const Projection& projection = projection_of(description, side, 0);
   const bool same = side == key_side || layer.plan.shared_projection;
   const Linear linear = linear_of(description, side);
   const int64_t k = projection.k;
-  const bool after = bias_after(linear, projection);
+  const bool after = adds_bias_after_projection(linear, projection);
   const int64_t short_below = layer.attend.short_below;
   const bool compresses = layer.plan.longest >= layer.plan.project_first_below;
   const bool projects =
       layer.plan.project_first_below > std::max<int64_t>(short_below, 1) && layer.plan.longest >= short_below;
   if (!compresses && !projects) return;
-  const View e = weight(projection.weight), key = slot(keys_of(side), k, layer.key_width);
+  const View e = weight(projection.weight), key = slot(key_or_value_buffer(side), k, layer.key_width);
   if (compresses) {
-    key_stage(layer, Domain::compressed_rows, {.from = layer.plan.project_first_below}, k, side == value_side);
+    add_key_stage(layer, Domain::compressed_rows, {.from = layer.plan.project_first_below}, k, side == value_side);
     // If the model adds the bias b before E, (E Z) W lacks (E 1) b^T, where 1 is a vector of ones.
     const bool row_sums = linear.bias != absent && !after;
     Linear plain = linear;
     if (row_sums) plain.bias = absent;
-    const View compressed = slot(compressed_of(same ? key_side : side), k, inputs(linear));
+    const View compressed = slot(compressed_buffer(same ? key_side : side), k, inputs(linear));
     gemm(compressed, plain, key).row_bias = weight(projection.bias);
     if (row_sums) add(ops::AddRowSums{key, e, weight(linear.bias)});
     scale_by_length(projection, key);
   }
   if (projects) {
-    key_stage(layer, Domain::compressed_rows, {short_below, layer.plan.project_first_below}, k,
-              compresses || side == value_side);
+    add_key_stage(layer, Domain::compressed_rows, {short_below, layer.plan.project_first_below}, k,
+                  compresses || side == value_side);
     ops::Gemm product;
     product.a = e;
     product.b = projected_slot(layer, side);
@@ -119,24 +120,24 @@ void Lowering::shared_side(const LayerState& layer, int side) {
 // Adds the ops that compress K or V of each head. A head reads its own columns of Z W.
 void Lowering::compress_by_head(const LayerState& layer, int side, bool joins) {
   const ops::Attend& attend = layer.attend;
-  key_stage(layer, Domain::key_heads, {}, attend.groups.count, joins);
-  const View projected = slot(compressed_of(side), layer.plan.longest, layer.key_width);
+  add_key_stage(layer, Domain::key_heads, {}, attend.groups.count, joins);
+  const View projected = slot(compressed_buffer(side), layer.plan.longest, layer.key_width);
   add(ops::Compress{key_slot(layer, side), projected, attend.groups, attend.d_head, side});
 }
 
-// Adds the ops that pack K^T and V into panels, and for short sequences the rows of Z W.
+// Adds the ops that pack K^T and V into panels or, for short sequences, (Z W)^T and Z W.
 void Lowering::pack_sides(const LayerState& layer) {
   const ops::Attend& attend = layer.attend;
   const bool has_long = layer.plan.longest >= attend.short_below;
   if (has_long) {
-    key_stage(layer, Domain::key_heads, {.from = attend.short_below}, attend.groups.count, false);
+    add_key_stage(layer, Domain::key_heads, {.from = attend.short_below}, attend.groups.count, false);
     for (int side : {key_side, value_side}) {
       const View out = side == key_side ? attend.keys : attend.values;
       add(ops::Pack{out, key_slot(layer, side), attend.groups, attend.d_head, side == key_side});
     }
   }
   if (attend.short_rows < 1) return;
-  key_stage(layer, Domain::key_heads, {.below = attend.short_below}, attend.groups.count, has_long);
+  add_key_stage(layer, Domain::key_heads, {.below = attend.short_below}, attend.groups.count, has_long);
   for (int side : {key_side, value_side}) {
     const View out = side == key_side ? attend.row_keys : attend.row_values;
     const View rows = projected_slot(layer, layer.value_is_key ? key_side : side);
@@ -144,18 +145,18 @@ void Lowering::pack_sides(const LayerState& layer) {
   }
 }
 
-void Lowering::compressed_keys(LayerState* layer) {
-  add_scores(layer);
-  if (layer->attend.short_below > 0) add_short(layer);
+void Lowering::lower_compressed_keys(LayerState* layer) {
+  add_score_buffers(layer);
+  if (layer->attend.short_below > 0) add_short_sequence_operands(layer);
   const int sides = layer->value_is_key ? 1 : 2;
   if (layer->plan.one_projection) {
     program_.project_first_below = std::max(program_.project_first_below, layer->plan.project_first_below);
-    for (int side = 0; side < sides; ++side) compress_side(*layer, side);
-    for (int side = 0; side < sides; ++side) shared_side(*layer, side);
+    for (int side = 0; side < sides; ++side) add_ez_or_zw(*layer, side);
+    for (int side = 0; side < sides; ++side) add_keys_or_values_of_all_heads(*layer, side);
   } else {
     for (int side = 0; side < sides; ++side) {
-      key_stage(*layer, Domain::source_rows, {}, 0, side > 0);
-      project_rows(*layer, side, slot(compressed_of(side), layer->plan.longest, layer->key_width));
+      add_key_stage(*layer, Domain::source_rows, {}, 0, side > 0);
+      project_rows(*layer, side, slot(compressed_buffer(side), layer->plan.longest, layer->key_width));
     }
     for (int side = 0; side < sides; ++side) compress_by_head(*layer, side, side > 0);
   }

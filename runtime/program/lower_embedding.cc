@@ -1,5 +1,5 @@
-// Lowers the embedding, which computes the rows that the first layer reads from tokens or vectors, positions and token
-// types. Source: fairseq's TransformerEncoder, BertEmbeddings, tatp22/linformer-pytorch, vit-pytorch.
+// Lowers the embedding, which takes tokens or vectors, positions and token types and computes the rows that the first
+// layer reads. Source: fairseq's TransformerEncoder, BertEmbeddings, tatp22/linformer-pytorch, vit-pytorch.
 #include "base/description.h"
 #include "program/lower.h"
 
@@ -42,15 +42,15 @@ void Lowering::add_positions(const View& out) {
   if (embedding.token_types != absent) add(ops::AddType{out, weight(embedding.token_types)});
 }
 
-Status Lowering::embedding() {
+Status Lowering::lower_embedding() {
   const EmbeddingDescription& embedding = encoder_.embedding;
   const int64_t d = encoder_.d_model;
-  if (gathers()) {
-    hidden(&program_.embedding_hidden, d, 1);
+  if (has_no_layers()) {
+    add_hidden_output(&program_.embedding_hidden, d, 1);
     return {};
   }
   const int32_t begin = stage_count();
-  stage(Domain::row_blocks);
+  add_stage(Domain::row_blocks);
   const bool tokens = embedding.tokens != absent, has_factor = embedding.factor.present();
   int64_t width = embedding.vectors.width;
   if (tokens) width = static_cast<int64_t>(tensor(embedding.tokens).shape[1]);
@@ -79,8 +79,8 @@ Status Lowering::embedding() {
   if (reversible()) add(ops::Copy{rows(BufferId::second_rows, d), x});
   const Norm& first_norm = encoder_.layers[0].attention_norm;
   if (pre_norm() && first_norm.present()) norm(first_norm, x, rows(BufferId::normalized, d));
-  program_.embedding = section(begin);
-  hidden(&program_.embedding_hidden, d, reversible() ? 2 : 1);
+  program_.embedding = section_from(begin);
+  add_hidden_output(&program_.embedding_hidden, d, reversible() ? 2 : 1);
   return {};
 }
 

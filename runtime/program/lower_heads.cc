@@ -12,7 +12,8 @@ constexpr int64_t each_row = 0;
 
 ops::Pool& Lowering::pool(Pooling pooling, const View& out) {
   const View all = rows(BufferId::rows, program_.output_width);
-  return add(ops::Pool{out, all, gathers() ? all : first(BufferId::rows, program_.output_width), pooling});
+  return add(
+      ops::Pool{out, all, has_no_layers() ? all : first_rows_view(BufferId::rows, program_.output_width), pooling});
 }
 
 void Lowering::classification_head(const ClassificationHead& head, HeadSections* sections) {
@@ -22,33 +23,33 @@ void Lowering::classification_head(const ClassificationHead& head, HeadSections*
   sections->first_rows = head.pooling == Pooling::first_token;
   sections->pairs = head.pairing != Pairing::none;
   sections->classes = outputs(head.output);
-  stage(Domain::scored).extent = token_level ? each_row : sections->pairs ? 2 : 1;
+  add_stage(Domain::scored).extent = token_level ? each_row : sections->pairs ? 2 : 1;
   View x = rows(BufferId::rows, program_.output_width);
   if (!token_level) {
-    x = scored(BufferId::pooled, program_.output_width);
+    x = scored_view(BufferId::pooled, program_.output_width);
     pool(head.pooling, x);
   }
   if (sections->pairs) {
-    const View paired = scored(BufferId::paired, 4 * program_.output_width);
+    const View paired = scored_view(BufferId::paired, 4 * program_.output_width);
     add(ops::Pair{paired, x});
     x = paired;
   }
   if (head.norm.present() && !head.norm_after_dense) {
-    const View normalized = scored(BufferId::paired, x.cols);
+    const View normalized = scored_view(BufferId::paired, x.cols);
     norm(head.norm, x, normalized);
     x = normalized;
   }
   if (head.dense.present()) {
-    const View dense = scored(BufferId::head, outputs(head.dense));
+    const View dense = scored_view(BufferId::head, outputs(head.dense));
     gemm(x, head.dense, dense, head.activation);
     if (head.norm.present() && head.norm_after_dense) norm(head.norm, dense, dense);
     x = dense;
   }
-  const View out = caller(sections->classes);
+  const View out = output_view(sections->classes);
   if (token_level) {
-    const View logits = scored(BufferId::logits, sections->classes);
+    const View logits = scored_view(BufferId::logits, sections->classes);
     gemm(x, head.output, logits);
-    stage(Domain::sequences);
+    add_stage(Domain::sequences);
     add(ops::Expand{out, logits, View()});
   } else {
     gemm(x, head.output, out);
@@ -57,7 +58,7 @@ void Lowering::classification_head(const ClassificationHead& head, HeadSections*
   if (head.kind == HeadKind::multi_label) probabilities.activation = Activation::sigmoid;
   if (head.kind == HeadKind::score) probabilities.activation = head.score_activation;
   add(probabilities);
-  sections->stages = section(begin);
+  sections->stages = section_from(begin);
 }
 
 void Lowering::sentence_embedding(const SentenceEmbedding& embedding) {
@@ -65,19 +66,19 @@ void Lowering::sentence_embedding(const SentenceEmbedding& embedding) {
   const bool has_dense = embedding.dense.present();
   program_.embeds_first_rows = embedding.pooling == Pooling::first_token;
   program_.embedding_width = has_dense ? outputs(embedding.dense) : program_.output_width;
-  stage(Domain::scored).extent = 1;
-  const View out = caller(program_.embedding_width);
-  pool(embedding.pooling, has_dense ? scored(BufferId::pooled, program_.output_width) : out);
-  if (has_dense) gemm(scored(BufferId::pooled, program_.output_width), embedding.dense, out, embedding.activation);
+  add_stage(Domain::scored).extent = 1;
+  const View out = output_view(program_.embedding_width);
+  pool(embedding.pooling, has_dense ? scored_view(BufferId::pooled, program_.output_width) : out);
+  if (has_dense) gemm(scored_view(BufferId::pooled, program_.output_width), embedding.dense, out, embedding.activation);
   norm_in_place(embedding.norm, out);
   if (embedding.normalize) add(ops::NormalizeLength{out});
-  program_.sentence_embedding = section(begin);
+  program_.sentence_embedding = section_from(begin);
 }
 
 void Lowering::masked_lm(const MaskedLmHead& mlm) {
   const int32_t begin = stage_count();
   program_.vocabulary = encoder_.vocab_size;
-  stage(Domain::positions);
+  add_stage(Domain::positions);
   View x = block(BufferId::query, program_.output_width);
   add(ops::Select{x, rows(BufferId::rows, program_.output_width)});
   if (mlm.dense.present()) {
@@ -86,11 +87,11 @@ void Lowering::masked_lm(const MaskedLmHead& mlm) {
     norm_in_place(mlm.norm, dense);
     x = dense;
   }
-  gemm(x, mlm.output, caller(program_.vocabulary));
-  program_.masked_lm = section(begin);
+  gemm(x, mlm.output, output_view(program_.vocabulary));
+  program_.masked_lm = section_from(begin);
 }
 
-Status Lowering::heads() {
+Status Lowering::lower_heads() {
   if (!program_.heads.try_resize(description_.heads.size())) {
     return Status::error(Code::out_of_memory, "no memory for a program of %zu heads", description_.heads.size());
   }

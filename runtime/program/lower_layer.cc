@@ -6,15 +6,15 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// Adds the attention of a block of queries and returns the view of its context. The context replaces the queries. If it
-// is rounded to 16 bits, it has a buffer of its own.
+// Adds the attention of a block of queries and returns the view of its context. A context in f32 replaces the queries.
+// A context that is rounded to 16 bits lies in another buffer.
 View Lowering::attend(const LayerState& layer, const View& query) {
   const ElementType type = layer.plan.context;
   if (type == ElementType::f32) {
     add(layer.attend).out = query;
     return query;
   }
-  const View context = narrow(BufferId::narrow_hidden, type, layer.attend.heads * layer.attend.d_head);
+  const View context = narrow_view(BufferId::low_precision_hidden, type, layer.attend.heads * layer.attend.d_head);
   ops::Attend& attend = add(layer.attend);
   attend.out = context;
   attend.query = query;
@@ -29,13 +29,13 @@ void Lowering::attention_output(const LayerState& layer, const View& context, co
   if (attention.output_activation != Activation::none) add(ops::Activate{context, attention.output_activation});
   const View out = rows(BufferId::rows, layer.width_between);
   const int64_t inner = attention.output_second.present() ? outputs(attention.output) : 0;
-  View residual = adds() ? out : View();
-  if (adds() && description.attention_resample.present()) {
+  View residual = has_residual() ? out : View();
+  if (has_residual() && description.attention_resample.present()) {
     residual = block(BufferId::ffn, layer.width_between, inner);
     gemm(target, description.attention_resample, residual);
   }
   if (!attention.output.present()) {
-    if (!adds()) add(ops::Zero{out});
+    if (!has_residual()) add(ops::Zero{out});
     if (residual.place == Place::block) add(ops::Copy{out, residual});
     add(ops::Add{out, context});
     return;
@@ -57,8 +57,8 @@ void Lowering::attention_output(const LayerState& layer, const View& context, co
 
 // Adds the product of one slice of the feed-forward network's inner width: out = activation(left W + bias). The slice
 // has the columns from `begin` to begin + out.cols of W and of the bias.
-void Lowering::inner_slice(const Linear& linear, const View& left, int64_t begin, Activation activation,
-                           const View& out) {
+void Lowering::add_inner_slice(const Linear& linear, const View& left, int64_t begin, Activation activation,
+                               const View& out) {
   ops::Gemm gemm;
   gemm.a = left;
   gemm.b = weight(linear.weight);
@@ -73,22 +73,22 @@ void Lowering::inner_slice(const Linear& linear, const View& left, int64_t begin
 
 // Adds the feed-forward network in slices of its inner width, so that a slice is read while it is still in the core's
 // own cache: out = the product of the first slice + bias + residual, and then the products of the other slices are
-// added in order. The slices lie in the buffer of the queries, which are no longer needed. It is still in the core's
-// cache.
+// added in order. The products of slices are written to the buffer of the queries, which are no longer needed. That
+// buffer is still in the core's cache.
 void Lowering::sliced_feed_forward(const LayerState& layer, const View& in, const View& out, const View& residual) {
   const LayerDescription& description = *layer.description;
   const int64_t inner = outputs(description.ffn_in) / (description.gated ? 2 : 1);
   const ElementType type = layer.plan.slice_type;
-  const View left = multiplied(in, type);
+  const View left = converted_for_product(in, type);
   for (int64_t begin = 0; begin < inner; begin += layer.plan.slice) {
     const int64_t width = std::min(layer.plan.slice, inner - begin);
-    const bool rounded = layer.plan.rounds(width);
-    const View slice = narrow(rounded ? BufferId::query : BufferId::narrow_hidden, type, width);
+    const bool rounded = layer.plan.product_rounds_slice(width);
+    const View slice = narrow_view(rounded ? BufferId::query : BufferId::low_precision_hidden, type, width);
     const View hidden = rounded ? slice : block(BufferId::query, width);
-    inner_slice(description.ffn_in, left, begin, description.activation, hidden);
+    add_inner_slice(description.ffn_in, left, begin, description.activation, hidden);
     if (description.gated) {
       const View factor = block(BufferId::query, width, width);
-      inner_slice(description.ffn_in, left, inner + begin, Activation::none, factor);
+      add_inner_slice(description.ffn_in, left, inner + begin, Activation::none, factor);
       add(ops::Gate{hidden, hidden, factor});
     }
     if (!rounded) add(ops::Convert{slice, hidden});
@@ -116,9 +116,9 @@ void Lowering::feed_forward(const LayerState& layer, const View& input, const Vi
     norm(description.ffn_norm, input, in);
   }
   const View out = buffer_view(target.place, target.buffer, layer.width_out, 0);
-  View residual = adds() ? out : View();
+  View residual = has_residual() ? out : View();
   if (layer.plan.slice > 0) {
-    if (adds() && description.ffn_resample.present()) {
+    if (has_residual() && description.ffn_resample.present()) {
       residual = block(BufferId::ffn, layer.width_out);  // `in` may lie in the buffer of the queries.
       gemm(target, description.ffn_resample, residual);
     }
@@ -130,20 +130,20 @@ void Lowering::feed_forward(const LayerState& layer, const View& input, const Vi
   if (description.gated) {
     const View from = block(BufferId::ffn, inner / 2), factor = block(BufferId::ffn, inner / 2, inner / 2);
     View gated = from;
-    // Every GEMM provider reads rows fastest that follow one another without gaps. A device computes all rows at once,
-    // so there the result stays in its place.
+    // Every GEMM provider reads rows fastest if they follow one another without gaps. A device computes all rows at
+    // once, so there the result stays in its place.
     if (layer.plan.dense_gate) gated.ld = inner / 2;
     add(ops::Gate{gated, from, factor, description.activation});
     hidden = gated;
   }
-  if (adds() && description.ffn_resample.present()) {
+  if (has_residual() && description.ffn_resample.present()) {
     residual = block(BufferId::query, layer.width_out);
     gemm(target, description.ffn_resample, residual);
   }
   gemm(hidden, description.ffn_out, out).residual = residual;
 }
 
-void Lowering::layer(size_t index, int64_t* width) {
+void Lowering::lower_layer(size_t index, int64_t* width) {
   LayerState layer{};
   layer.description = &encoder_.layers[index];
   layer.plan = plan_layer(description_, encoder_, *layer.description, program_.extents, program_.target);
@@ -157,39 +157,40 @@ void Lowering::layer(size_t index, int64_t* width) {
   layer.width_out = description.ffn_in.present() ? outputs(description.ffn_out) : layer.width_between;
   const bool normalizes = pre_norm() && description.attention_norm.present();
   const int32_t begin = stage_count();
-  layer.key_rows.own = rows(normalizes ? BufferId::normalized : stream(), layer.width_in);
-  keys_and_values(&layer);
+  layer.key_rows.own = rows(normalizes ? BufferId::normalized : layer_input_buffer(), layer.width_in);
+  lower_keys_and_values(&layer);
   program_.mixes_attention = program_.mixes_attention || (index > 0 && layer.attend.whole != last_.attend.whole);
   LayerSections& sections = program_.layers[index];
-  sections.keys = section(begin);
-  stage(Domain::row_blocks).key_rows = layer.key_rows;
-  layer_rows(layer);
+  sections.keys = section_from(begin);
+  add_stage(Domain::row_blocks).key_rows = layer.key_rows;
+  lower_layer_rows(layer);
   if (pre_norm() && layer.next != nullptr && layer.next->attention_norm.present()) {
-    norm(layer.next->attention_norm, rows(stream(), layer.width_out), rows(BufferId::normalized, layer.width_out));
+    norm(layer.next->attention_norm, rows(layer_input_buffer(), layer.width_out),
+         rows(BufferId::normalized, layer.width_out));
   }
   *width = layer.width_out;
-  sections.stages = section(begin);
+  sections.stages = section_from(begin);
   sections.width = layer.width_out;
   sections.streams = reversible() ? 2 : 1;
-  hidden(&sections.hidden, layer.width_out, sections.streams);
+  add_hidden_output(&sections.hidden, layer.width_out, sections.streams);
   last_ = layer;
 }
 
 // Adds the ops that compute each row of a layer's result, after the keys and values exist.
-void Lowering::layer_rows(const LayerState& layer) {
+void Lowering::lower_layer_rows(const LayerState& layer) {
   const LayerDescription& description = *layer.description;
   const AttentionDescription& attention = description.attention;
   const bool normalizes = pre_norm() && description.attention_norm.present();
   const View target = rows(BufferId::rows, layer.width_in);
   const View query = block(BufferId::query, layer.attend.heads * layer.attend.d_head);
-  gemm(rows(normalizes ? BufferId::normalized : stream(), layer.width_in), attention.query, query);
+  gemm(rows(normalizes ? BufferId::normalized : layer_input_buffer(), layer.width_in), attention.query, query);
   norm_in_place(attention.query_norm, query);
   if (!first_only_) rotate(layer, query);  // The first row has position 0, whose rotation is the identity.
   attention_output(layer, attend(layer, query), target);
   const View between = rows(BufferId::rows, layer.width_between);
   if (!pre_norm() && !description.outer_norm.present()) norm_in_place(description.attention_norm, between);
   if (description.ffn_in.present()) {
-    feed_forward(layer, between, rows(stream(), layer.width_between));
+    feed_forward(layer, between, rows(layer_input_buffer(), layer.width_between));
     const View out = rows(BufferId::rows, layer.width_out);
     if (!pre_norm()) norm_in_place(description.ffn_norm, out);
   }

@@ -30,7 +30,7 @@ class WholeKeys {
 
   void lower() {
     for (int side = 0; side < sides_; ++side) {
-      if (side == 0 || !layer_.plan.converts_once) to_.key_stage(layer_, Domain::source_rows, {}, 0, side > 0);
+      if (side == 0 || !layer_.plan.converts_once) to_.add_key_stage(layer_, Domain::source_rows, {}, 0, side > 0);
       compute(side);
     }
     if (attend_.beside == 0) return;
@@ -52,7 +52,7 @@ class WholeKeys {
   View beside(BufferId packed, int side) const {
     if (!layer_.plan.panels) return rows_beside(side);
     const KeyGroup& last = to_.program_.group(attend_.groups, attend_.groups.count - 1);
-    View view = Lowering::slot(packed, 1, last.panels_offset + group_panels(attend_.d_head, last.k));
+    View view = Lowering::slot(packed, 1, last.panels_offset + group_panel_elements(attend_.d_head, last.k));
     view.type = attend_.compute;
     view.layout = RightLayout::panel16;
     return view;
@@ -64,7 +64,7 @@ class WholeKeys {
     // panels.
     const bool stored = !layer_.plan.panels || attend_.beside > 0;
     View rows = stored ? to_.key_slot(layer_, side) : to_.block(BufferId::ffn, layer_.key_width);
-    rows.ld = layer_.key_width;  // Every GEMM provider writes rows fastest that follow one another without gaps.
+    rows.ld = layer_.key_width;  // GEMM providers write rows fastest without gaps between them.
     to_.project_rows(layer_, side, rows);
     if (layer_.plan.panels) pack_block(side, rows);
   }
@@ -74,7 +74,7 @@ class WholeKeys {
   void pack_block(int side, const View& rows) {
     for (int to : {key_side, value_side}) {
       if (to != side && !layer_.value_is_key) continue;
-      View out = to_.panels(compressed_of(to), attend_);
+      View out = to_.panels(compressed_buffer(to), attend_);
       out.cols = layer_.key_width;
       to_.add(ops::PackBlock{out, rows, attend_.groups, attend_.d_head, to == key_side});
     }
@@ -84,7 +84,8 @@ class WholeKeys {
   // exact tokens are then replaced by the rows of these tokens.
   void compress(int side) {
     const Projection& e = projection(side);
-    Stage& stage = to_.key_stage(layer_, Domain::compressed_rows, {.from = rows_.shortest()}, e.k, side == value_side);
+    Stage& stage = to_.add_key_stage(layer_, Domain::compressed_rows, {.from = rows_.shortest_sequence()}, e.k,
+                                     side == value_side);
     stage.whole_keys = false;
     stage.beside = rows_;
     ops::Gemm product;
@@ -102,7 +103,7 @@ class WholeKeys {
 
   // Adds the ops that pack the compressed rows of each group into panels of K^T and of V.
   void pack() {
-    to_.key_stage(layer_, Domain::key_heads, {.from = rows_.shortest()}, attend_.groups.count, false);
+    to_.add_key_stage(layer_, Domain::key_heads, {.from = rows_.shortest_sequence()}, attend_.groups.count, false);
     for (int side : {key_side, value_side}) {
       const View& out = side == key_side ? attend_.keys_beside : attend_.values_beside;
       to_.add(ops::Pack{out, rows_beside(side), attend_.groups, attend_.d_head, side == key_side});
@@ -116,10 +117,10 @@ class WholeKeys {
   int sides_;        // 1 if the values are the keys, and 2 otherwise.
 };
 
-void Lowering::whole_keys(LayerState* layer) {
+void Lowering::lower_whole_keys(LayerState* layer) {
   WholeKeys keys(this, layer);
   keys.view_beside();
-  add_scores(layer);
+  add_score_buffers(layer);
   keys.lower();
 }
 

@@ -34,8 +34,8 @@ struct Extents {
     if (source == KeySource::own) return tokens;
     return source == KeySource::encoder_states || encoder_states > tokens ? encoder_states : tokens;
   }
-  // Returns how many queries of full attention meet a block of keys at once.
-  int64_t full_queries() const { return block_rows < most_full_queries ? block_rows : most_full_queries; }
+  // Returns how many queries are multiplied by a block of keys at once in full attention.
+  int64_t full_attention_queries() const { return block_rows < most_full_queries ? block_rows : most_full_queries; }
 };
 
 // The properties of the executor that runs a program.
@@ -49,13 +49,13 @@ struct Target {
   // only if the target packs.
   ElementType narrow_attention = ElementType::f32, wide_attention = ElementType::f32;
   // Returns the type in which weights of `type` are multiplied.
-  ElementType compute(ElementType type) const {
+  ElementType compute_type(ElementType type) const {
     if (device) return all;
     return (type == ElementType::bf16 && bf16) || (type == ElementType::int8 && int8) ? type : ElementType::f32;
   }
   // Returns the type in which a layer with weights of `type` computes scores and context. With int8
   // weights it is f32 or bf16, because rows of keys and values have no int8 scales.
-  ElementType attention(ElementType type) const {
+  ElementType attention_type(ElementType type) const {
     if (device) return all;
     return type == ElementType::bf16 || type == ElementType::int8 ? narrow_attention : wide_attention;
   }
@@ -86,7 +86,7 @@ struct Rotary {
   int64_t offset = 0;  // Where it begins in the buffer of rotary tables, in elements.
 };
 
-// A linear projection E[k, n] in panels, as the right side of a product.
+// A linear projection E[k, n] in panels, as the right operand of a product.
 struct ProjectionTable {
   View e;
   bool transposed = false;  // Whether the table holds E^T[n, k] instead of E[k, n].
@@ -137,7 +137,7 @@ struct Program {
   int64_t vocabulary = 0;       // The width of the masked-LM logits.
   int64_t max_pooled_rows = 0;  // The number that Pooling::mean_over_max_tokens divides by.
   int64_t full_width = 0;       // In full attention: the elements that one row of K takes, for all heads.
-  // Whether the model has layers with full and layers with compressed attention. They share buffers but divide them
+  // Whether the model has layers with whole and layers with compressed keys. These layers share buffers but divide them
   // among sequences in different ways, so the data of one sequence in one layer may overlap the data of another
   // sequence in another layer.
   bool mixes_attention = false;
@@ -152,7 +152,7 @@ struct Program {
   Program(Program&& other) noexcept;
   Program& operator=(Program&& other) noexcept;
 
-  int64_t slot(BufferId buffer) const { return slots[static_cast<int>(buffer)]; }
+  int64_t slot_elements(BufferId buffer) const { return slots[static_cast<int>(buffer)]; }
   const KeyGroup& group(const KeyGroups& of, int64_t group) const {
     return groups[static_cast<size_t>(of.first + group)];
   }
@@ -167,13 +167,13 @@ inline constexpr int64_t default_block_rows = 128, max_block_rows = 256, block_r
 // The bytes between two threads' parts of a buffer. A core prefetches cache lines after those that it reads, within a
 // page. Without the gap it would fetch lines of the next thread's part, which that thread would have to fetch back.
 inline constexpr int64_t thread_part_gap = 4096 - 64;
-// K and V of full attention are computed and read in multiples of this many rows, which are whole steps of V's panels
-// in every element type.
+// K and V of full attention are computed and read in multiples of this many rows. V's panels can be divided there,
+// because it is a multiple of panel_k_multiple() for f32 and bf16, the types of attention.
 inline constexpr int64_t full_panel_rows = 32;
 
 // Returns how many rows an item should have: `rows` divided evenly over `parts`, and at most `block`. There are at
 // least 8 rows in an item, or 16 if `rows` is at most 16 or too few for 8 in each part. With so few rows, threads share
 // products instead of rows, which reads the weights less often.
-int64_t even_step(int64_t rows, int64_t parts, int64_t block);
+int64_t rows_per_item(int64_t rows, int64_t parts, int64_t block);
 
 }  // namespace LINFORMER_NAMESPACE

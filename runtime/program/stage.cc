@@ -8,20 +8,20 @@ const char* name_of(Domain domain) {
   return names[static_cast<int>(domain)];
 }
 
-bool takes_row_blocks(Domain domain) {
+bool has_row_blocks(Domain domain) {
   return domain == Domain::row_blocks || domain == Domain::first_rows || domain == Domain::scored ||
          domain == Domain::positions;
 }
 
-double rows_of(const Stage& stage, int64_t rows, int64_t source, int64_t positions) {
+double rows_for_sequence(const Stage& stage, int64_t rows, int64_t source_rows, int64_t positions) {
   switch (stage.domain) {
     case Domain::row_blocks:
     case Domain::sequences:
       break;
     case Domain::source_rows:
-      return static_cast<double>(source);
+      return static_cast<double>(source_rows);
     case Domain::compressed_rows:
-      return static_cast<double>(stage.compressed(source));
+      return static_cast<double>(stage.compressed_row_count(source_rows));
     case Domain::source_columns:
     case Domain::key_heads:
       return static_cast<double>(stage.extent);

@@ -24,7 +24,8 @@ enum class Domain : uint8_t {
   positions,        // Blocks of the masked positions that the caller asked for.
 };
 
-// The lengths of the sequences that a stage runs for: the rows that their keys are computed from. By default all.
+// The lengths of the sequences that a stage runs for. A sequence's length is here the number of rows that its keys are
+// computed from. By default a stage runs for all lengths.
 struct Lengths {
   int64_t from = 0, below = INT64_MAX;
   bool has(int64_t rows) const { return rows >= from && rows < below; }
@@ -51,13 +52,15 @@ struct Stage {
   // `first_rows` and `scored` it is the number of sequences that a row is for, or 0 if each packed row has its own
   // scores.
   int64_t extent = 0;
-  RowsBeside beside;        // In compressed_rows: which of the `extent` rows a sequence has. If its k is 0, all.
+  RowsBeside beside;        // In compressed_rows: which of the `extent` rows a sequence has. If beside.k is 0, all.
   KeyRows key_rows;         // The rows that the layer's keys are computed from, for domains and ops that need them.
-  bool whole_keys = false;  // Whether the layer has one key for each row that keys are computed from.
+  bool whole_keys = false;  // In source_rows: whether the layer has a key for each row that its keys are computed from.
   int32_t op_begin = 0, op_end = 0;
 
-  // Returns the number of compressed rows of a sequence whose keys are computed from `source` rows.
-  int64_t compressed(int64_t source) const { return beside.k > 0 ? beside.seen(source) : extent; }
+  // Returns the number of compressed rows of a sequence whose keys are computed from `source_rows` rows.
+  int64_t compressed_row_count(int64_t source_rows) const {
+    return beside.k > 0 ? beside.visible_rows(source_rows) : extent;
+  }
 };
 
 // The stages [begin, end) of a program.
@@ -71,11 +74,11 @@ inline constexpr int32_t most_joined = 4;
 const char* name_of(Domain domain);
 
 // Returns whether the items of the domain are blocks of independent rows, which may belong to several sequences.
-bool takes_row_blocks(Domain domain);
+bool has_row_blocks(Domain domain);
 
 // Returns the number of rows that the stage computes for one sequence of `rows` rows, if its keys are computed from
-// `source` rows and the caller asks for `positions` masked positions. A head on pairs computes one row of scores for
-// two sequences, so each of them counts half a row.
-double rows_of(const Stage& stage, int64_t rows, int64_t source, int64_t positions);
+// `source_rows` rows and the caller asks for `positions` masked positions. In source_columns and key_heads, returns the
+// stage's extent. A head on pairs computes one row of scores for two sequences, so each sequence counts half a row.
+double rows_for_sequence(const Stage& stage, int64_t rows, int64_t source_rows, int64_t positions);
 
 }  // namespace LINFORMER_NAMESPACE

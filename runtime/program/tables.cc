@@ -7,7 +7,7 @@ namespace LINFORMER_NAMESPACE {
 
 // Fills the table of sinusoidal positions with the sine and cosine of each position times each frequency. The angles
 // are computed in double precision.
-void Executor::fill_positions() {
+void Executor::fill_sinusoidal_table() {
   const SinusoidalTable& table = program_.sinusoidal;
   const int64_t half = table.width / 2;
   const float* frequencies = table.frequencies < 0
@@ -30,7 +30,7 @@ void Executor::fill_positions() {
 
 // Fills a table of rotary positions. Row p has the cosines of p x scale x base^(-2 j / d_head) for each j < d_head / 2,
 // then the sines.
-void Executor::fill_rotary(const Rotary& rotary) {
+void Executor::fill_rotary_table(const Rotary& rotary) {
   const int64_t half = rotary.d_head / 2;
   float* row = buffer(BufferId::rotary_table) + rotary.offset;
   for (int64_t p = 0; p < program_.extents.tokens; ++p, row += rotary.d_head) {
@@ -44,9 +44,9 @@ void Executor::fill_rotary(const Rotary& rotary) {
   }
 }
 
-void Executor::fill_tables() {
-  fill_positions();
-  for (const Rotary& rotary : program_.rotaries) fill_rotary(rotary);
+void Executor::fill_position_tables() {
+  fill_sinusoidal_table();
+  for (const Rotary& rotary : program_.rotaries) fill_rotary_table(rotary);
 }
 
 }  // namespace LINFORMER_NAMESPACE

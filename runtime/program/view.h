@@ -18,15 +18,17 @@ enum class Place : uint8_t {
   source,    // The rows that a layer's keys and values are computed from: packed rows, or encoder states.
   sequence,  // A buffer with one slot for each sequence.
   key_rows,  // A buffer with a row for each source row. Each sequence begins at a multiple of the panel width.
-  block,     // A buffer with a part for each thread, which has one row for each row of the block that it works on.
-  scored,    // A buffer with one row for each row of scores, or for each sequence.
-  table,     // A buffer that is filled once for a session.
-  output,    // The caller's memory.
+  block,     // A buffer with a part for each thread, with one row for each row of the block that the thread computes.
+  // A buffer with one row for each sequence. If a head scores each token, the buffers of heads (Term::scored) have one
+  // row for each packed row.
+  scored,
+  table,   // A buffer that is filled once for a session.
+  output,  // The caller's memory.
 };
 
-// A matrix of `rows` x `cols` elements. If `rows` is 0, it has as many rows as the stage's item. The leading dimensions
-// of `rows`, `block` and `scored` buffers are set after the whole program has been lowered, because they depend on the
-// widest view of the buffer. The leading dimension of a source is known when the program runs.
+// A matrix of `rows` x `cols` elements. If `rows` is 0, the number of rows is that of the stage's item. The leading
+// dimensions of `rows`, `block` and `scored` buffers are set after the whole program has been lowered, because they
+// depend on the widest view of the buffer. The leading dimension of a source is known when the program runs.
 struct View {
   Place place = Place::none;
   ElementType type = ElementType::f32;

@@ -1,6 +1,6 @@
-# Turns the plain comments of a header into those that Doxygen reads: of a file (its first comment), before a
-# declaration, and behind one on the same line. Text in comments is plain, so what Doxygen would take for a command or a
-# tag is escaped, and what stands between backticks is shown as code.
+# Turns the plain comments of a header into comments that Doxygen reads: the file's first comment, comments before a
+# declaration, and comments after a declaration on its line. Characters that Doxygen would read as a command or a tag
+# are escaped, and words between backticks are shown as code.
 
 function text(s) {
   gsub(/\\/, "\\\\\\\\", s)
@@ -14,7 +14,7 @@ function text(s) {
   return s
 }
 
-# A comment of C that a line began goes on until its end.
+# The following lines of a /* comment, up to its end.
 in_comment {
   print text($0)
   if (/\*\//) in_comment = 0

@@ -38,7 +38,7 @@ void append(char (&text)[capacity], const char* more) {
 }
 
 // Writes to info->reason why `isa` is used. `asked` says whether the environment asks for it.
-void explain(Isa isa, bool asked, BuildInfo* info) {
+void write_isa_reason(Isa isa, bool asked, BuildInfo* info) {
   if (asked) {
     std::snprintf(info->reason, sizeof info->reason, "%s: LINFORMER_ISA in the environment says so", name_of(isa));
     return;
@@ -52,19 +52,19 @@ void explain(Isa isa, bool asked, BuildInfo* info) {
     append(info->reason, missing == nullptr ? name_of(better) : missing);
   }
   if (isa != Isa::avx512 && isa != Isa::neon) return;
-  append(info->reason, ": the best set there is, with");
+  append(info->reason, ": the best instruction set, with");
   char lacking[sizeof info->reason] = {};  // Extensions that the machine has and the build lacks.
   bool any = false;
   for (const Named& named : isa == Isa::avx512 ? of_avx512 : of_neon) {
     if (!machine_has(named.extension)) continue;
-    if (!carries(named.extension)) {
+    if (!build_has_kernels(named.extension)) {
       append(lacking, named.name);
       continue;
     }
     append(info->reason, named.name);
     any = true;
   }
-  if (!any) append(info->reason, " nothing beside");
+  if (!any) append(info->reason, " no extension");
   if (lacking[0] == '\0') return;
   append(info->reason, "; this build lacks");
   append(info->reason, lacking);
@@ -91,7 +91,7 @@ BuildInfo build_info() {
                                    : "LINFORMER_ISA in the environment names no instruction set");
   } else {
     info.isa = kernels->isa;
-    explain(info.isa, asked.ok() && *asked != Isa::automatic, &info);
+    write_isa_reason(info.isa, asked.ok() && *asked != Isa::automatic, &info);
   }
   std::snprintf(info.text, sizeof info.text, "linformer %u.%u.%u, format %u, native%s%s%s, %s", info.version.major,
                 info.version.minor, info.version.patch, info.format, info.has_onednn ? " onednn" : "",

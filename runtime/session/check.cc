@@ -16,14 +16,14 @@ Status check_length(size_t text, const char* name, size_t size, int64_t wanted) 
 
 }  // namespace
 
-int64_t Session::State::given_rows(const Input& input) const {
+int64_t Session::State::input_length(const Input& input) const {
   if (encoder().embedding.tokens != absent) return static_cast<int64_t>(input.tokens.size());
   return static_cast<int64_t>(input.vectors.size() / encoder().embedding.vectors.width);
 }
 
-int64_t Session::State::output_rows(int64_t given) const {
+int64_t Session::State::output_rows(int64_t length) const {
   const EmbeddingDescription& embedding = encoder().embedding;
-  return embedding.prefix != absent || embedding.prefix_token >= 0 ? given + 1 : given;
+  return embedding.prefix != absent || embedding.prefix_token >= 0 ? length + 1 : length;
 }
 
 // Checks one sequence.
@@ -40,11 +40,11 @@ Status Session::State::check_input(const InputList& inputs, size_t t) const {
     return Status::error(Code::invalid_argument, "text %zu has %zu floats, which is not a multiple of the width %u", t,
                          input.vectors.size(), embedding.vectors.width);
   }
-  const int64_t given = given_rows(input);
+  const int64_t given = input_length(input);
   LINFORMER_TRY(check_length(t, "token types", input.types.size(), given));
   LINFORMER_TRY(check_length(t, "mask entries", input.mask.size(), given));
   LINFORMER_TRY(check_length(t, "query mask entries", input.query_mask.size(), given));
-  const int64_t kept = kept_rows(input);
+  const int64_t kept = computed_rows(input);
   // A model without layers takes a sequence without rows: its vector is zeros.
   if (kept == 0 && !e.layers.empty()) return Status::error(Code::invalid_argument, "text %zu has no tokens", t);
   if (kept > options.memory.max_tokens) {
@@ -65,15 +65,15 @@ Status Session::State::check_input(const InputList& inputs, size_t t) const {
     const uint64_t types = description().tensors[static_cast<size_t>(embedding.token_types)].shape[0];
     for (size_t i = 0; i < input.types.size(); ++i) {
       if (input.types[i] < types) continue;
-      return Status::error(Code::invalid_argument, "text %zu, token %zu: type %u, the model has %llu", t, i,
-                           unsigned{input.types[i]}, static_cast<unsigned long long>(types));
+      return Status::error(Code::invalid_argument, "text %zu, token %zu: token type %u, but the model has only %llu", t,
+                           i, unsigned{input.types[i]}, static_cast<unsigned long long>(types));
     }
   }
   const uint64_t states_width = std::max<uint32_t>(e.encoder_states_width, 1);
   const uint64_t states = input.encoder_states.size() / states_width;
   if (e.encoder_states_width == 0 ? !input.encoder_states.empty() : input.encoder_states.size() % states_width != 0) {
     return Status::error(Code::invalid_argument,
-                         "text %zu has encoder states of %zu floats, the model takes rows of %u", t,
+                         "text %zu has encoder states of %zu floats, but the model reads rows of %u", t,
                          input.encoder_states.size(), e.encoder_states_width);
   }
   if ((program().needs_states && states == 0) || input.encoder_states.empty() != inputs[0].encoder_states.empty()) {
@@ -99,8 +99,8 @@ Status Session::State::check(const InputList& inputs, std::span<const Output> ou
   for (size_t t = 0; t < inputs.size(); ++t) {
     LINFORMER_TRY(check_input(inputs, t));
     const Input input = inputs[t];
-    rows += kept_rows(input);
-    hidden_rows += static_cast<uint64_t>(output_rows(given_rows(input)));
+    rows += computed_rows(input);
+    hidden_rows += static_cast<uint64_t>(output_rows(input_length(input)));
   }
   if (rows > options.memory.max_rows) {
     return Status::error(Code::too_long, "the batch has %lld tokens and the session was planned for %lld",

@@ -20,7 +20,7 @@ Status check_device([[maybe_unused]] const SessionOptions& options) {
   return {};
 }
 
-Result<Bf16Choice> bf16_of(const SessionOptions& options, const Kernels& kernels) {
+Result<Bf16Choice> choose_session_bf16(const SessionOptions& options, const Kernels& kernels) {
   LINFORMER_TRY(check_precision(options));
   if (options.cuda.device < 0) {
     const bool asked = options.run.compute == Compute::bf16 || options.run.attention_compute == AttentionCompute::bf16;

@@ -17,7 +17,7 @@ ProgramLine line_of(const Program& program, const ModelDescription& description,
   ProgramLine line{};
   line.stage = stage;
   line.joins = s.joins;
-  line.instead = s.domain == Domain::first_rows;
+  line.in_first_rows = s.domain == Domain::first_rows;
   line.domain = name_of(s.domain);
   line.op = name_of(op.kind());
   const auto* gemm = op.get<ops::Gemm>();
@@ -43,7 +43,7 @@ void for_each_op(const Program& program, Visit&& visit) {
 
 Status list_program(const Model& model, const SessionOptions& options, int64_t tokens, ProgramVisitor visit,
                     void* context) {
-  Result<LoweredModel> lowered = lower_model(model.description(), options, planned_bf16(options, Machine()));
+  Result<LoweredModel> lowered = lower_model(model.description(), options, choose_planned_bf16(options, Machine()));
   if (!lowered.ok()) return lowered.status();
   const SessionOptions& resolved = lowered->plan.options;
   if (tokens < 1 || tokens > resolved.memory.max_tokens) {

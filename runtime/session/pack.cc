@@ -18,8 +18,8 @@ bool is_kept(const Input& input, int32_t pad, size_t i) {
 
 }  // namespace
 
-int64_t Session::State::kept_rows(const Input& input) const {
-  int64_t kept = given_rows(input);
+int64_t Session::State::computed_rows(const Input& input) const {
+  int64_t kept = input_length(input);
   if (plan.options.run.padding == Padding::strip && (encoder().pad_id >= 0 || !input.mask.empty())) {
     const size_t given = static_cast<size_t>(kept);
     kept = 0;
@@ -29,23 +29,23 @@ int64_t Session::State::kept_rows(const Input& input) const {
 }
 
 // Checks the parts of an input that row_tokens() and row_of() read.
-Status Session::State::check_mapped(const Input& input) const {
+Status Session::State::check_tokens_and_mask(const Input& input) const {
   const bool takes_tokens = encoder().embedding.tokens != absent;
   if (takes_tokens ? !input.vectors.empty() : !input.tokens.empty()) {
     return Status::error(Code::invalid_argument, "this model takes %s", takes_tokens ? "tokens" : "vectors");
   }
-  if (!input.mask.empty() && input.mask.size() != static_cast<uint64_t>(given_rows(input))) {
+  if (!input.mask.empty() && input.mask.size() != static_cast<uint64_t>(input_length(input))) {
     return Status::error(Code::invalid_argument, "the text has %zu mask entries for %lld tokens", input.mask.size(),
-                         static_cast<long long>(given_rows(input)));
+                         static_cast<long long>(input_length(input)));
   }
   return {};
 }
 
 Status Session::State::row_tokens(const Input& input, std::span<int64_t> tokens) const {
-  LINFORMER_TRY(check_mapped(input));
-  const int64_t given = given_rows(input), rows = output_rows(given);
+  LINFORMER_TRY(check_tokens_and_mask(input));
+  const int64_t given = input_length(input), rows = output_rows(given);
   if (tokens.size() < static_cast<uint64_t>(rows)) {
-    return Status::error(Code::too_long, "there is room for %zu rows, but the text has %lld", tokens.size(),
+    return Status::error(Code::too_long, "the list of tokens has room for %zu rows, but there are %lld", tokens.size(),
                          static_cast<long long>(rows));
   }
   size_t row = 0;
@@ -59,12 +59,12 @@ Status Session::State::row_tokens(const Input& input, std::span<int64_t> tokens)
 }
 
 Result<int64_t> Session::State::row_of(const Input& input, size_t token) const {
-  LINFORMER_TRY(check_mapped(input));
-  const int64_t given = given_rows(input);
+  LINFORMER_TRY(check_tokens_and_mask(input));
+  const int64_t given = input_length(input);
   const bool strip = plan.options.run.padding == Padding::strip;
   if (token >= static_cast<uint64_t>(given) || (strip && !is_kept(input, encoder().pad_id, token))) {
-    return Status::error(Code::invalid_argument, "token %zu of %lld has no row: it is stripped, or isn't there", token,
-                         static_cast<long long>(given));
+    return Status::error(Code::invalid_argument, "token %zu of %lld has no row: it was stripped, or doesn't exist",
+                         token, static_cast<long long>(given));
   }
   int64_t row = output_rows(given) - given;
   for (size_t i = 0; i < token; ++i) row += !strip || is_kept(input, encoder().pad_id, i);
@@ -91,7 +91,7 @@ Batch Session::State::pack(const InputList& inputs) const {
   int64_t row = 0, output_row = 0;
   for (int64_t s = 0; s < batch.sequences; ++s) {
     const Input input = inputs[static_cast<size_t>(s)];
-    const int64_t given = given_rows(input);
+    const int64_t given = input_length(input);
     row_starts[s] = static_cast<int32_t>(row);
     output_starts[s] = static_cast<int32_t>(output_row);
     output_row += output_rows(given);
@@ -127,11 +127,11 @@ Batch Session::State::pack(const InputList& inputs) const {
   batch.masks = masks;
   batch.vectors = &vectors_of;
   batch.inputs = &inputs;
-  pack_states(inputs, &batch);
+  pack_encoder_states(inputs, &batch);
   return batch;
 }
 
-void Session::State::pack_states(const InputList& inputs, Batch* batch) const {
+void Session::State::pack_encoder_states(const InputList& inputs, Batch* batch) const {
   batch->has_states = encoder().encoder_states_width > 0 && !inputs[0].encoder_states.empty();
   if (!batch->has_states) return;
   const size_t width = encoder().encoder_states_width;

@@ -70,7 +70,7 @@ Status resolve(const EncoderDescription& encoder, SessionOptions* options) {
 }
 
 // Returns the type in which a GPU multiplies a file's weights: a 16-bit type, unless the weights are f32, the options
-// ask for f32, or the weights are bf16 and the GPU doesn't multiply bf16.
+// ask for f32, or the weights are bf16 and `bf16` is false, because the GPU or the options exclude it.
 ElementType device_compute(const ModelDescription& description, const EncoderDescription& encoder,
                            const SessionOptions& options, bool bf16) {
   const Linear& query = encoder.layers[0].attention.query;
@@ -82,7 +82,7 @@ ElementType device_compute(const ModelDescription& description, const EncoderDes
 
 Status plan_device_scratch(Program* program) {
   DeviceScratch scratch;
-  if (!device_scratch(*program, &scratch)) {
+  if (!lay_out_device_scratch(*program, &scratch)) {
     return Status::error(Code::too_long, "the session's memory can't be addressed: lower max_tokens or max_batch");
   }
   program->arena[Term::scratch] = Count::bytes(scratch.total);
@@ -127,7 +127,7 @@ Result<LoweredModel> lower_model(const ModelDescription& description, const Sess
                         resolved.memory.max_encoder_states,
                         resolved.cuda.device >= 0 ? 1 : resolved.cpu.threads,
                         plan.block_rows};
-  Target target{.packs = packs_activations(resolved.cpu.backend)};
+  Target target{.packs = wants_packed_activations(resolved.cpu.backend)};
   if (resolved.cuda.device < 0) {
     choose_precision(resolved, bf16, &target);
   } else {
@@ -148,7 +148,7 @@ Result<LoweredModel> lower_model(const ModelDescription& description, const Sess
                          static_cast<long long>(resolved.memory.max_tokens),
                          static_cast<long long>(resolved.memory.max_batch));
   }
-  publish(lowered.program, layout, &plan);
+  fill_plan(lowered.program, layout, &plan);
   explain_precision(bf16, &plan);
   return lowered;
 }
@@ -183,7 +183,7 @@ void count_types(const Program& program, Plan* plan) {
 
 }  // namespace
 
-void publish(const Program& program, const ArenaLayout& layout, Plan* plan) {
+void fill_plan(const Program& program, const ArenaLayout& layout, Plan* plan) {
   static_assert(buffer_count <= Plan::max_buffers && term_count <= Plan::max_terms);
   plan->project_first_below = program.project_first_below;
   for (size_t i = program.ops.size(); i-- > 0;) {
@@ -211,7 +211,7 @@ Result<Plan> plan(const Model& model, const SessionOptions& options, const Machi
   LINFORMER_TRY(check_device(options));
   SessionOptions resolved = options;
   if (options.cpu.block_rows == 0) resolved.cpu.block_rows = machine.block_rows;
-  Result<LoweredModel> lowered = lower_model(model.description(), resolved, planned_bf16(options, machine));
+  Result<LoweredModel> lowered = lower_model(model.description(), resolved, choose_planned_bf16(options, machine));
   if (!lowered.ok()) return lowered.status();
   return lowered->plan;
 }

@@ -41,7 +41,7 @@ const char* weights_reason(const Plan& plan, const Bf16Choice& bf16) {
   }
   if (options.cpu.backend != BackendKind::native) return "the backend multiplies f32 alone";
   if (plan.weights == ElementType::f16) return "f16 is always widened";
-  if (plan.weights == ElementType::int8) return "int8 is multiplied as it is on every processor";
+  if (plan.weights == ElementType::int8) return "every CPU can multiply int8 without conversion";
   return bf16_reason(options.run.compute, bf16);
 }
 
@@ -55,7 +55,7 @@ const char* attention_reason(const Plan& plan, const Bf16Choice& bf16) {
 
 }  // namespace
 
-Bf16Choice planned_bf16(const SessionOptions& options, const Machine& machine) {
+Bf16Choice choose_planned_bf16(const SessionOptions& options, const Machine& machine) {
   const bool may_have = options.cpu.isa != Isa::scalar && options.cpu.isa != Isa::avx2;
   if (!may_have && options.cuda.device < 0) return {false, "the plan is for an instruction set without bf16"};
   if (machine.bf16) return {true, "the plan is for a machine that is faster in bf16 than in f32"};
@@ -73,9 +73,10 @@ Status check_precision(const SessionOptions& options) {
   }
   if (options.cuda.device >= 0) {
     if (options.run.attention_compute == AttentionCompute::automatic) return {};
-    return Status::error(Code::invalid_argument,
-                         "attention_compute is %d: a GPU attends in the type of its products; leave it automatic",
-                         static_cast<int>(options.run.attention_compute));
+    return Status::error(
+        Code::invalid_argument,
+        "attention_compute is %d: a GPU computes attention in the type of products; leave it automatic",
+        static_cast<int>(options.run.attention_compute));
   }
   const bool asks_bf16 =
       options.run.compute == Compute::bf16 || options.run.attention_compute == AttentionCompute::bf16;

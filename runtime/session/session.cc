@@ -42,7 +42,7 @@ Result<std::shared_ptr<const PreparedWeights>> PreparedWeights::create(std::shar
   const size_t tensors = model->description().tensors.size();
   std::unique_ptr<Data> data(new (std::nothrow) Data);
   if (!data || !data->weights.tensors.try_resize(tensors)) {
-    return Status::error(Code::out_of_memory, "no memory for the places of %zu tensors", tensors);
+    return Status::error(Code::out_of_memory, "no memory for the addresses of %zu tensors", tensors);
   }
   for (size_t i = 0; i < tensors; ++i) data->weights.tensors[i] = model->data(static_cast<TensorIndex>(i));
   data->model = std::move(model);
@@ -57,7 +57,7 @@ Result<Plan> plan(const Model& model, const SessionOptions& options) {
   const Result<const Kernels*> kernels = choose_kernels(options.cpu.isa);
   Bf16Choice bf16{false, "this machine or build lacks the instruction set that is asked for"};
   if (kernels.ok()) {
-    const Result<Bf16Choice> of_machine = bf16_of(options, **kernels);
+    const Result<Bf16Choice> of_machine = choose_session_bf16(options, **kernels);
     if (!of_machine.ok()) return of_machine.status();
     bf16 = *of_machine;
   }
@@ -81,15 +81,16 @@ Session::State::~State() {
   if (owns_arena) platform::release_pages({arena, static_cast<size_t>(arena_bytes)});
 }
 
-Status Session::State::take_arena(std::span<std::byte> given) {
+Status Session::State::set_arena(std::span<std::byte> caller_arena) {
   const uint64_t bytes = executor->host_bytes();
-  if (!given.empty()) {
-    if (given.size() < bytes || reinterpret_cast<uintptr_t>(given.data()) % 64 != 0) {
+  if (!caller_arena.empty()) {
+    if (caller_arena.size() < bytes || reinterpret_cast<uintptr_t>(caller_arena.data()) % 64 != 0) {
       return Status::error(Code::invalid_argument,
-                           "the arena given has %zu bytes%s: this session needs %llu, aligned to 64", given.size(),
-                           given.size() < bytes ? "" : " that aren't aligned", static_cast<unsigned long long>(bytes));
+                           "the arena given has %zu bytes%s: this session needs %llu, aligned to 64",
+                           caller_arena.size(), caller_arena.size() < bytes ? "" : " that aren't aligned",
+                           static_cast<unsigned long long>(bytes));
     }
-    arena = given.data();
+    arena = caller_arena.data();
     arena_bytes = bytes;
     return {};
   }
@@ -123,7 +124,7 @@ Result<Session> Session::create(std::shared_ptr<const PreparedWeights> weights, 
     return Status::error(Code::invalid_argument, "there are no weights: prepare the weights of a model first");
   const Result<const Kernels*> kernels = choose_kernels(options.cpu.isa);
   if (!kernels.ok()) return kernels.status();
-  const Result<Bf16Choice> bf16 = bf16_of(options, **kernels);
+  const Result<Bf16Choice> bf16 = choose_session_bf16(options, **kernels);
   if (!bf16.ok()) return bf16.status();
   SessionOptions resolved = options;
   if (options.cpu.block_rows == 0 && options.cpu.backend == BackendKind::native)
@@ -142,9 +143,9 @@ Result<Session> Session::create(std::shared_ptr<const PreparedWeights> weights, 
   if (!executor.ok()) return executor.status();
   state->executor = std::move(executor.value());
   state->weights = std::move(weights);
-  publish(state->program(), state->executor->layout(), &state->plan);
+  fill_plan(state->program(), state->executor->layout(), &state->plan);
 
-  LINFORMER_TRY(state->take_arena(options.memory.arena));
+  LINFORMER_TRY(state->set_arena(options.memory.arena));
   LINFORMER_TRY(state->executor->start(state->arena));
   return Session(std::move(state));
 }
@@ -167,22 +168,22 @@ Status Session::row_tokens(const Input& input, std::span<int64_t> tokens) const 
 
 Result<int64_t> Session::row_of(const Input& input, size_t token) const { return state_->row_of(input, token); }
 
-Result<Shape> Session::shape(const Output& output, int64_t texts, int64_t rows) const {
-  if (texts < 0 || rows < 0)
+Result<Shape> Session::shape(const Output& output, int64_t sequences, int64_t rows) const {
+  if (sequences < 0 || rows < 0)
     return Status::error(Code::invalid_argument, "the number of texts or of rows is negative: give 0 or more");
-  return state_->shape(output, texts, rows);
+  return state_->shape(output, sequences, rows);
 }
 
-Result<Shape> Session::shape(const Output& output, std::span<const Tokens> texts) const {
-  return state_->shape(output, InputList(texts));
+Result<Shape> Session::shape(const Output& output, std::span<const Tokens> sequences) const {
+  return state_->shape(output, InputList(sequences));
 }
 
 Result<Shape> Session::shape(const Output& output, std::span<const Input> inputs) const {
   return state_->shape(output, InputList(inputs));
 }
 
-Status Session::run(std::span<const Tokens> texts, const Outputs& outputs, const RunControl& control) {
-  return state_->run(InputList(texts), outputs.list(), control);
+Status Session::run(std::span<const Tokens> sequences, const Outputs& outputs, const RunControl& control) {
+  return state_->run(InputList(sequences), outputs.list(), control);
 }
 
 Status Session::run(std::span<const Input> inputs, const Outputs& outputs, const RunControl& control) {
@@ -191,7 +192,7 @@ Status Session::run(std::span<const Input> inputs, const Outputs& outputs, const
 
 Status Session::State::run(const InputList& inputs, std::span<const Output> outputs, const RunControl& control) {
   LINFORMER_TRY(check(inputs, outputs));
-  LINFORMER_TRY(executor->ready());
+  LINFORMER_TRY(executor->wait_until_inputs_read());
   const Batch batch = pack(inputs);
   Request request;
   request.outputs = outputs;

@@ -29,7 +29,8 @@ Result<Shape> Session::State::head_shape(int head, int64_t sequences, int64_t hi
   const HeadSections& sections = program().heads[static_cast<size_t>(head)];
   if (sections.each_row) return Shape{hidden_rows, sections.classes};
   if (sections.pairs && sequences % 2 != 0) {
-    return Status::error(Code::invalid_argument, "head '%s' compares texts two by two, and the batch has %lld",
+    return Status::error(Code::invalid_argument,
+                         "head '%s' compares pairs of texts: the batch has %lld, not an even number",
                          heads[static_cast<size_t>(head)].name.c_str(), static_cast<long long>(sequences));
   }
   return Shape{sections.pairs ? sequences / 2 : sequences, sections.classes};
@@ -62,7 +63,7 @@ Result<Shape> Session::State::shape(const Output& output, int64_t sequences, int
     case OutputKind::embeddings:
       if (!description().embedding.present) {
         return Status::error(Code::invalid_argument,
-                             "this model doesn't say how its texts are embedded: ask for pooled");
+                             "this model doesn't say how its texts are embedded: ask for a pooled output");
       }
       return Shape{sequences, program().embedding_width};
     case OutputKind::masked_lm:
@@ -76,7 +77,7 @@ Result<Shape> Session::State::shape(const Output& output, int64_t sequences, int
 
 Result<Shape> Session::State::shape(const Output& output, const InputList& inputs) const {
   int64_t rows = 0;
-  for (size_t t = 0; t < inputs.size(); ++t) rows += output_rows(given_rows(inputs[t]));
+  for (size_t t = 0; t < inputs.size(); ++t) rows += output_rows(input_length(inputs[t]));
   return shape(output, static_cast<int64_t>(inputs.size()), rows);
 }
 
@@ -91,13 +92,14 @@ Status Session::State::check_outputs(const InputList& inputs, std::span<const Ou
     if (output.kind == OutputKind::masked_lm) {
       LINFORMER_TRY(check_positions(inputs, output.positions));
       if (output.positions.empty() && !output.values.empty()) {
-        return Status::error(Code::invalid_argument, "masked-LM logits need positions");
+        return Status::error(Code::invalid_argument,
+                             "masked-LM logits need positions: give those of the masked tokens");
       }
     }
     // Rows and columns are at most 2^31 each, so the product can't overflow.
     const uint64_t wanted = static_cast<uint64_t>(shape->rows) * static_cast<uint64_t>(shape->columns);
     if (output.values.empty() || output.values.size() >= wanted) continue;
-    return Status::error(Code::too_long, "the %s output holds %zu floats where %lld x %lld are computed",
+    return Status::error(Code::too_long, "the %s output has room for %zu floats, but %lld x %lld are computed",
                          name_of(output.kind), output.values.size(), static_cast<long long>(shape->rows),
                          static_cast<long long>(shape->columns));
   }
@@ -106,12 +108,12 @@ Status Session::State::check_outputs(const InputList& inputs, std::span<const Ou
 
 Status Session::State::check_positions(const InputList& inputs, std::span<const MaskPosition> positions) const {
   for (const MaskPosition& p : positions) {
-    if (p.text >= 0 && static_cast<uint64_t>(p.text) < inputs.size() && p.position >= 0 &&
-        p.position < kept_rows(inputs[static_cast<size_t>(p.text)])) {
+    if (p.sequence >= 0 && static_cast<uint64_t>(p.sequence) < inputs.size() && p.position >= 0 &&
+        p.position < computed_rows(inputs[static_cast<size_t>(p.sequence)])) {
       continue;
     }
     return Status::error(Code::invalid_argument, "masked-LM position %lld of text %lld does not exist",
-                         static_cast<long long>(p.position), static_cast<long long>(p.text));
+                         static_cast<long long>(p.position), static_cast<long long>(p.sequence));
   }
   return {};
 }

@@ -1,4 +1,4 @@
-// The internal state of a Session, which checks what the caller passes, packs it, and runs the executor.
+// The internal state of a Session. A Session checks what the caller passes, packs it, and runs the executor.
 #pragma once
 
 #include <memory>
@@ -32,7 +32,7 @@ struct PreparedWeights::Data {
 Status check_device(const SessionOptions& options);
 // Returns whether the session's device, or the CPU's kernels, multiply faster in bf16 than in f32. Returns unsupported
 // if the options ask for bf16 but it isn't available, and the errors of check_precision().
-Result<Bf16Choice> bf16_of(const SessionOptions& options, const Kernels& kernels);
+Result<Bf16Choice> choose_session_bf16(const SessionOptions& options, const Kernels& kernels);
 Result<std::unique_ptr<Executor>> create_executor(Program program, const SessionOptions& options,
                                                   const Kernels& kernels, ExecutorWeights& weights);
 
@@ -45,11 +45,12 @@ struct LoweredModel {
 };
 
 // Lowers a model and plans a session. This is a pure function of its arguments: it reads no environment and doesn't
-// look at the machine. `bf16` describes the machine that the session is for, or is planned_bf16().
+// look at the machine. `bf16` is the result of choose_session_bf16() or, for a machine that the caller describes, of
+// choose_planned_bf16().
 Result<LoweredModel> lower_model(const ModelDescription& description, const SessionOptions& options,
                                  const Bf16Choice& bf16);
 // Writes the plan's types, buffers and terms, from the program and the layout of its arena.
-void publish(const Program& program, const ArenaLayout& layout, Plan* plan);
+void fill_plan(const Program& program, const ArenaLayout& layout, Plan* plan);
 
 // The sequences that the caller passed: a list of token lists or a list of inputs.
 class InputList {
@@ -81,8 +82,8 @@ struct Session::State {
   bool owns_arena = false;
 
   ~State();
-  // Takes the caller's arena if `given` isn't empty. Otherwise it allocates one that the session owns.
-  Status take_arena(std::span<std::byte> given);
+  // Takes the caller's arena if `caller_arena` isn't empty. Otherwise it allocates one that the session owns.
+  Status set_arena(std::span<std::byte> caller_arena);
 
   const ModelDescription& description() const { return weights->model()->description(); }
   const EncoderDescription& encoder() const { return *part; }
@@ -99,17 +100,17 @@ struct Session::State {
   Result<Shape> shape(const Output& output, int64_t sequences, int64_t hidden_rows) const;
   Result<Shape> head_shape(int head, int64_t sequences, int64_t hidden_rows) const;
   Result<Shape> shape(const Output& output, const InputList& inputs) const;
-  int64_t given_rows(const Input& input) const;  // The number of tokens or vectors.
-  int64_t output_rows(int64_t given) const;      // The rows of hidden states.
-  int64_t kept_rows(const Input& input) const;   // The rows without stripped pads, with the prefix.
-  int64_t hidden_width(int layer) const;         // The layer must exist.
+  int64_t input_length(const Input& input) const;   // The number of tokens or vectors.
+  int64_t output_rows(int64_t length) const;        // The rows of hidden states.
+  int64_t computed_rows(const Input& input) const;  // The rows without stripped pads, with the prefix.
+  int64_t hidden_width(int layer) const;            // The layer must exist.
 
   // In pack.cc.
-  Status check_mapped(const Input& input) const;
+  Status check_tokens_and_mask(const Input& input) const;
   Status row_tokens(const Input& input, std::span<int64_t> tokens) const;
   Result<int64_t> row_of(const Input& input, size_t token) const;
   Batch pack(const InputList& inputs) const;
-  void pack_states(const InputList& inputs, Batch* batch) const;
+  void pack_encoder_states(const InputList& inputs, Batch* batch) const;
 };
 
 }  // namespace LINFORMER_NAMESPACE

@@ -76,7 +76,7 @@ Status AddedTokens::finish() {
   }
   if (!links_.try_resize_for_overwrite(trie_.size())) return no_memory_for_added_tokens();
   link_nodes();
-  backwards_ = Array<char>();  // {} would be a list, whose copy may throw
+  backwards_ = Array<char>();  // {} would be an initializer list, whose copy may throw.
   return {};
 }
 
@@ -127,7 +127,7 @@ bool AddedTokens::find(std::string_view text, FoundTokens* found) const {
   return true;
 }
 
-bool AddedTokens::next(std::string_view text, size_t unclaimed, bool match_special, FoundTokens* found,
+bool AddedTokens::next(std::string_view text, size_t strip_left_limit, bool match_special, FoundTokens* found,
                        Match* match) const {
   while (found->next < found->places.size()) {
     const FoundTokens::Place place = found->places[found->next++];
@@ -141,9 +141,9 @@ bool AddedTokens::next(std::string_view text, size_t unclaimed, bool match_speci
     }
     if (token.strip_left) {
       // White space that the match before has taken isn't taken again.
-      if (begin < unclaimed) begin = unclaimed;
+      if (begin < strip_left_limit) begin = strip_left_limit;
       if (begin >= end) continue;
-      while (begin > unclaimed && is_white_space(code_point_before(text, begin))) {
+      while (begin > strip_left_limit && is_white_space(code_point_before(text, begin))) {
         do {
           --begin;
         } while (is_continuation(text[begin]));

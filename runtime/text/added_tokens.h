@@ -52,8 +52,9 @@ class AddedTokens {
   // memory, or if `text` has 2^32 bytes or more.
   [[nodiscard]] bool find(std::string_view text, FoundTokens* found) const;
   // Finds the next match in `text`; `found` must come from find() for the same text. Returns false if there is none.
-  // strip_left takes no characters before text[unclaimed]. If `match_special` is false, special tokens are skipped.
-  bool next(std::string_view text, size_t unclaimed, bool match_special, FoundTokens* found, Match* match) const;
+  // strip_left takes no characters before text[strip_left_limit]. If `match_special` is false, special tokens are
+  // skipped.
+  bool next(std::string_view text, size_t strip_left_limit, bool match_special, FoundTokens* found, Match* match) const;
 
  private:
   struct Link {

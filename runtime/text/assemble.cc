@@ -40,7 +40,7 @@ bool Tokenizer::State::append_name(const Pieces& pieces, const Piece& piece, Enc
     name.verbatim = kind != TokenizerKind::byte_bpe;
   } else if (piece.token >= 0 || piece.token == unknown_piece) {
     // The vocabulary's name of the unknown token is preferred, because the name of an added token may be normalised.
-    const bool own = normalizes() && vocabulary.own_name_of(vocabulary.unk(), &name);
+    const bool own = normalizes() && vocabulary.vocabulary_name_of(vocabulary.unk(), &name);
     if (!own && !vocabulary.name_of(vocabulary.unk(), &name)) return true;
     name.verbatim = name.verbatim || kind != TokenizerKind::byte_bpe;
   } else {
@@ -52,7 +52,7 @@ bool Tokenizer::State::append_name(const Pieces& pieces, const Piece& piece, Enc
 
 // Returns the offset of a piece without the spaces at its ends, as RoBERTa's tokenizer has it. A single space at the
 // text's beginning may stay (keeps_first_space).
-Offset Tokenizer::State::trimmed(const Pieces& pieces, const Piece& piece, bool first) const {
+Offset Tokenizer::State::trimmed_offset(const Pieces& pieces, const Piece& piece, bool first) const {
   uint32_t leading = 0, trailing = 0;
   if (piece.token >= 0 && kind != TokenizerKind::byte_bpe) {
     count_spaces(vocabulary.token_bytes(piece.token), &leading, &trailing);
@@ -81,7 +81,8 @@ bool Tokenizer::State::append_text(const Pieces& pieces, Kept kept, int8_t seque
     } else if (piece.token != unknown_piece) {
       id = pieces.matches[static_cast<size_t>(~piece.token)].id;
     }
-    const Offset offset = trim_offsets ? trimmed(pieces, piece, i == kept.begin) : Offset{piece.begin, piece.end};
+    const Offset offset =
+        trim_offsets ? trimmed_offset(pieces, piece, i == kept.begin) : Offset{piece.begin, piece.end};
     if (!encoding->ids.try_push(id) || !encoding->offsets.try_push(offset) || !encoding->special_mask.try_push(0) ||
         !encoding->type_ids.try_push(type) || !encoding->sequence_ids.try_push(sequence)) {
       return false;
@@ -112,7 +113,7 @@ Status Tokenizer::State::assemble(bool pair, const Kept* kept, const EncodeOptio
                encoding->sequence_ids.try_push(-1);
     if (complete && options.token_strings) {
       Vocabulary::Name name;
-      if ((normalizes() && vocabulary.own_name_of(items[i], &name)) || vocabulary.name_of(items[i], &name)) {
+      if ((normalizes() && vocabulary.vocabulary_name_of(items[i], &name)) || vocabulary.name_of(items[i], &name)) {
         const bool verbatim = name.verbatim || kind != TokenizerKind::byte_bpe;
         complete =
             verbatim ? append_verbatim(name.bytes, &encoding->names) : append_printable(name.bytes, &encoding->names);

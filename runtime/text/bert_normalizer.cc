@@ -26,7 +26,7 @@ void BertNormalizer::create(const TokenizerDescription& description) {
   lowercase_ = description.lowercase;
 }
 
-bool BertNormalizer::clean(uint32_t code_point, uint32_t origin, NormalizedText* normalized) const {
+bool BertNormalizer::append_cleaned(uint32_t code_point, uint32_t origin, NormalizedText* normalized) const {
   if (clean_text_) {
     if (is_removed_by_clean_text(code_point)) return true;
     if (is_white_space(code_point)) code_point = ' ';
@@ -41,7 +41,7 @@ bool BertNormalizer::clean(uint32_t code_point, uint32_t origin, NormalizedText*
 
 // Appends the parts of the run in canonical order, without nonspacing marks. A part that decomposition added has the
 // origin of the character before it. The other parts take the origins of the characters in order.
-bool BertNormalizer::emit_run(NormalizedText* normalized, size_t* consumed) const {
+bool BertNormalizer::append_run_without_accents(NormalizedText* normalized, size_t* consumed) const {
   const auto& characters = normalized->characters;
   auto& run = normalized->run;
   const auto emit = [&](const NormalizedText::Part& part) {
@@ -62,7 +62,7 @@ bool BertNormalizer::emit_run(NormalizedText* normalized, size_t* consumed) cons
   return true;
 }
 
-bool BertNormalizer::decompose_characters(NormalizedText* normalized) const {
+bool BertNormalizer::strip_accents(NormalizedText* normalized) const {
   auto& run = normalized->run;  // One character and the combining marks after it.
   run.clear();
   normalized->kept.clear();
@@ -72,16 +72,16 @@ bool BertNormalizer::decompose_characters(NormalizedText* normalized) const {
     const size_t count = decompose(character.code_point, parts);
     for (size_t i = 0; i < count; ++i) {
       const auto marks = static_cast<uint8_t>(combining_class(parts[i]));
-      if (marks == 0 && !emit_run(normalized, &consumed)) return false;
+      if (marks == 0 && !append_run_without_accents(normalized, &consumed)) return false;
       if (!run.try_push({parts[i], marks, i > 0})) return false;
     }
   }
-  if (!emit_run(normalized, &consumed)) return false;
+  if (!append_run_without_accents(normalized, &consumed)) return false;
   std::swap(normalized->characters, normalized->kept);
   return true;
 }
 
-bool BertNormalizer::finish(NormalizedText* normalized) const {
+bool BertNormalizer::lowercase_and_encode(NormalizedText* normalized) const {
   for (const auto& character : normalized->characters) {
     uint32_t code_point = character.code_point;
     if (lowercase_) {
@@ -122,10 +122,10 @@ bool BertNormalizer::normalize(std::string_view text, uint32_t position, Normali
     for (; at < text.size(); ++position) {
       const auto byte = static_cast<uint8_t>(text[at]);
       if (byte < 0x80 && !(clean_text_ && is_removed_by_clean_text(byte))) break;
-      if (!clean(next_code_point(text.data(), &at), position, normalized)) return false;
+      if (!append_cleaned(next_code_point(text.data(), &at), position, normalized)) return false;
     }
-    if (strip_accents_ && !decompose_characters(normalized)) return false;
-    if (!finish(normalized)) return false;
+    if (strip_accents_ && !strip_accents(normalized)) return false;
+    if (!lowercase_and_encode(normalized)) return false;
   }
   return true;
 }

@@ -19,11 +19,11 @@ class BertNormalizer {
   [[nodiscard]] bool normalize(std::string_view text, uint32_t position, NormalizedText* normalized) const;
 
  private:
-  [[nodiscard]] bool clean(uint32_t code_point, uint32_t origin, NormalizedText* normalized) const;
+  [[nodiscard]] bool append_cleaned(uint32_t code_point, uint32_t origin, NormalizedText* normalized) const;
   [[nodiscard]] bool append_ascii(char c, uint32_t origin, NormalizedText* normalized) const;
-  [[nodiscard]] bool emit_run(NormalizedText* normalized, size_t* consumed) const;
-  [[nodiscard]] bool decompose_characters(NormalizedText* normalized) const;
-  [[nodiscard]] bool finish(NormalizedText* normalized) const;
+  [[nodiscard]] bool append_run_without_accents(NormalizedText* normalized, size_t* consumed) const;
+  [[nodiscard]] bool strip_accents(NormalizedText* normalized) const;
+  [[nodiscard]] bool lowercase_and_encode(NormalizedText* normalized) const;
   bool clean_text_ = false, split_cjk_ = false, strip_accents_ = false, lowercase_ = false;
 };
 

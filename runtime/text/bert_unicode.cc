@@ -10,9 +10,9 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-// Together these ranges contain every mark (Mn), punctuation and format character (Cf) that Unicode added after version
-// 8, and none that is older. They were derived from the classes that the reference (Hugging Face's tokenizers) gives to
-// each code point.
+// Together these ranges contain every mark (Mn), punctuation and format character (Cf) that Unicode 8 lacked or put in
+// another category, and none that was in the same category then. They were derived from the classes that the reference
+// (Hugging Face's tokenizers) gives to each code point.
 constexpr struct {
   uint32_t first, last;
 } younger_than_unicode_8[] = {
@@ -33,7 +33,7 @@ bool is_younger(uint32_t code_point) {
   return code_point <= std::prev(after)->last;
 }
 
-// These characters have changed their category since Unicode 8.
+// These characters have changed their category since Unicode 8, whose categories the reference uses.
 constexpr uint32_t hanunoo_pamudpod = 0x1734;      // Was a nonspacing mark.
 constexpr uint32_t canadian_chi_sign = 0x166D;     // Was punctuation.
 constexpr uint32_t sharada_sandhi_mark = 0x111C9;  // Was punctuation.

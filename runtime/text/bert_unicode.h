@@ -12,7 +12,7 @@
 namespace LINFORMER_NAMESPACE {
 
 bool is_bert_punctuation(uint32_t code_point);       // The categories P*, and all ASCII symbols.
-bool is_removed_by_clean_text(uint32_t code_point);  // U+FFFD, control, format and private use characters.
+bool is_removed_by_clean_text(uint32_t code_point);  // U+FFFD; control (not \t, \n, \r), format and private use.
 bool is_cjk_ideograph(uint32_t code_point);          // The blocks whose characters get spaces around them.
 bool is_accent(uint32_t code_point);                 // The category Mn.
 int combining_class(uint32_t code_point);

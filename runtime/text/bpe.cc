@@ -28,8 +28,8 @@ bool is_one_character(std::string_view bytes) {
   return end == bytes.size();
 }
 
-// Returns where the first mark (U+2581) from text[from] on begins that follows a character other than a mark. Returns
-// the text's size if there is none.
+// Returns the position of the first mark (U+2581) from text[from] on that follows a character other than a mark, or the
+// text's size if there is no such mark.
 size_t next_mark(std::string_view text, size_t from) {
   for (size_t at = text.find(space_mark, from); at != std::string_view::npos; at = text.find(space_mark, at + 1)) {
     if (at > 0 && !text.substr(0, at).ends_with(space_mark)) return at;
@@ -61,16 +61,17 @@ Status Bpe::create(const TokenizerDescription& description, uint64_t owner) {
   split_words_ = rules.split_words;
   prefix_mark_ = rules.prefix_mark;
   LINFORMER_TRY(splitter_.create(rules));
-  LINFORMER_TRY(create_symbols(description));
-  LINFORMER_TRY(create_merges(description));
-  // If unknown characters were left out, marks on both sides of one would become neighbours and might be merged.
+  LINFORMER_TRY(create_symbol_tables(description));
+  LINFORMER_TRY(create_merge_table(description));
+  // If unknown characters were left out, the marks before and after such a character would become neighbours and might
+  // be merged.
   words_end_at_marks_ = characters_ && !ignore_merges_ && (keep_unknown_ || byte_fallback_) &&
                         tokens_.find(space_mark) >= 0 && !merges_over_marks(description);
   return {};
 }
 
 // Collects the tokens that a word consists of before any merge, and the tokens that are looked up by their bytes.
-Status Bpe::create_symbols(const TokenizerDescription& description) {
+Status Bpe::create_symbol_tables(const TokenizerDescription& description) {
   const TokenizerRules& rules = description.rules;
   const size_t tokens = token_offsets_.size() - 1;
   std::fill(std::begin(byte_tokens_), std::end(byte_tokens_), -1);
@@ -79,7 +80,7 @@ Status Bpe::create_symbols(const TokenizerDescription& description) {
   for (size_t token = 0; token < tokens; ++token) {
     const std::string_view bytes = bytes_of(description, static_cast<uint32_t>(token));
     const int byte = !characters_          ? (bytes.size() == 1 ? static_cast<uint8_t>(bytes[0]) : -1)
-                     : rules.byte_fallback ? byte_of_name(bytes)
+                     : rules.byte_fallback ? parse_byte_token(bytes)
                                            : -1;
     if (byte >= 0 && byte_tokens_[byte] < 0) {
       byte_tokens_[byte] = static_cast<int32_t>(token);
@@ -112,7 +113,7 @@ Status Bpe::create_symbols(const TokenizerDescription& description) {
   return tokens_.create(&entries);
 }
 
-Status Bpe::create_merges(const TokenizerDescription& description) {
+Status Bpe::create_merge_table(const TokenizerDescription& description) {
   const size_t tokens = token_offsets_.size() - 1;
   const size_t count = description.merges.size() / 3;
   offset_ = random_number();
@@ -130,7 +131,8 @@ Status Bpe::create_merges(const TokenizerDescription& description) {
       return Status::error(Code::corrupt_file, "the tokenizer's merge %zu names a token beyond its %zu tokens", rank,
                            tokens);
     }
-    // After this check a token always has the bytes that it covers. Offsets and decoding rely on it.
+    // After this check a token has the same bytes as the characters that it stands for. Offsets and decoding rely on
+    // this.
     const std::string_view whole = bytes_of(description, result);
     const std::string_view first = bytes_of(description, left), second = bytes_of(description, right);
     if (whole.size() > max_merged_bytes) {
@@ -146,7 +148,7 @@ Status Bpe::create_merges(const TokenizerDescription& description) {
                            left, right, result);
     }
     const uint64_t pair = uint64_t{left} << 32 | right;
-    size_t slot = slot_of(pair);
+    size_t slot = hash_slot(pair);
     for (++probes_; merges_[slot].rank != no_rank && merges_[slot].pair != pair; ++probes_) {
       slot = (slot + 1) & (capacity - 1);
     }
@@ -155,18 +157,18 @@ Status Bpe::create_merges(const TokenizerDescription& description) {
   return {};
 }
 
-size_t Bpe::slot_of(uint64_t pair) const {
+size_t Bpe::hash_slot(uint64_t pair) const {
   uint64_t mixed = (pair + offset_) * factor_;
   mixed = (mixed ^ mixed >> 32) * 0x9E3779B97F4A7C15u;
   return static_cast<size_t>(mixed >> 32) & (merges_.size() - 1);
 }
 
-const Bpe::Merge& Bpe::merge_of(int32_t left, int32_t right) const {
+const Bpe::Merge& Bpe::find_merge(int32_t left, int32_t right) const {
   static constexpr Merge absent_merge;
   if (left < 0 || right < 0) return absent_merge;
   const uint64_t pair = uint64_t{static_cast<uint32_t>(left)} << 32 | static_cast<uint32_t>(right);
   const size_t mask = merges_.size() - 1;
-  for (size_t slot = slot_of(pair);; slot = (slot + 1) & mask) {
+  for (size_t slot = hash_slot(pair);; slot = (slot + 1) & mask) {
     const Merge& merge = merges_[slot];
     if (merge.pair == pair || merge.rank == no_rank) return merge;
   }
@@ -182,20 +184,20 @@ bool Bpe::push_unknown(uint32_t begin, uint32_t end, BpeWorkspace* workspace) co
   return true;
 }
 
-bool Bpe::push_bytes(std::string_view word, BpeWorkspace* workspace, bool* complete) const {
+bool Bpe::push_bytes(std::string_view word, BpeWorkspace* workspace, bool* cacheable) const {
   for (uint32_t i = 0; i < word.size(); ++i) {
     const int32_t token = byte_tokens_[static_cast<uint8_t>(word[i])];
     if (token >= 0) {
       if (!workspace->symbols.try_push({token, no_rank, i, i + 1, none, none})) return false;
       continue;
     }
-    *complete = false;
+    *cacheable = false;
     if (!push_unknown(i, i + 1, workspace)) return false;
   }
   return true;
 }
 
-bool Bpe::push_characters(std::string_view word, BpeWorkspace* workspace, bool* complete) const {
+bool Bpe::push_characters(std::string_view word, BpeWorkspace* workspace, bool* cacheable) const {
   for (size_t at = 0; at < word.size();) {
     const auto begin = static_cast<uint32_t>(at);
     next_code_point(word.data(), &at);
@@ -205,7 +207,7 @@ bool Bpe::push_characters(std::string_view word, BpeWorkspace* workspace, bool* 
       if (!workspace->symbols.try_push({token, no_rank, begin, end, none, none})) return false;
       continue;
     }
-    *complete = false;
+    *cacheable = false;
     if (!byte_fallback_) {
       if (!push_unknown(begin, end, workspace)) return false;
       continue;
@@ -218,22 +220,23 @@ bool Bpe::push_characters(std::string_view word, BpeWorkspace* workspace, bool* 
   return true;
 }
 
-// Fills `symbols` with the symbols of the word before any merge. Sets *complete to whether each symbol has the bytes of
-// its token. Returns false if there is no memory.
-bool Bpe::start_word(std::string_view word, BpeWorkspace* workspace, bool* complete) const {
+// Fills `symbols` with the symbols of the word before any merge. Sets *cacheable to whether each byte or character has
+// a token of its own: none is unknown, split into bytes or dropped. Returns false if there is no memory.
+bool Bpe::split_into_symbols(std::string_view word, BpeWorkspace* workspace, bool* cacheable) const {
   auto& symbols = workspace->symbols;
   symbols.clear();
   workspace->unknown_end = 0;
-  *complete = true;
-  if (!(characters_ ? push_characters(word, workspace, complete) : push_bytes(word, workspace, complete))) return false;
+  *cacheable = true;
+  if (!(characters_ ? push_characters(word, workspace, cacheable) : push_bytes(word, workspace, cacheable)))
+    return false;
   for (size_t i = 0; i + 1 < symbols.size(); ++i) {
-    symbols[i].rank = merge_of(symbols[i].token, symbols[i + 1].token).rank;
+    symbols[i].rank = find_merge(symbols[i].token, symbols[i + 1].token).rank;
   }
   workspace->steps += symbols.size();
   return true;
 }
 
-void Bpe::merge_short(BpeWorkspace* workspace) const {
+void Bpe::merge_short_word(BpeWorkspace* workspace) const {
   auto& symbols = workspace->symbols;
   for (size_t count = symbols.size(); count > 1; symbols.truncate(--count)) {
     size_t best = 0;
@@ -242,15 +245,15 @@ void Bpe::merge_short(BpeWorkspace* workspace) const {
     }
     workspace->steps += count;
     if (symbols[best].rank == no_rank) return;
-    symbols[best].token = static_cast<int32_t>(merge_of(symbols[best].token, symbols[best + 1].token).result);
+    symbols[best].token = static_cast<int32_t>(find_merge(symbols[best].token, symbols[best + 1].token).result);
     symbols[best].end = symbols[best + 1].end;
     std::memmove(&symbols[best + 1], &symbols[best + 2], (count - best - 2) * sizeof symbols[0]);
-    if (best > 0) symbols[best - 1].rank = merge_of(symbols[best - 1].token, symbols[best].token).rank;
-    symbols[best].rank = best + 2 < count ? merge_of(symbols[best].token, symbols[best + 1].token).rank : no_rank;
+    if (best > 0) symbols[best - 1].rank = find_merge(symbols[best - 1].token, symbols[best].token).rank;
+    symbols[best].rank = best + 2 < count ? find_merge(symbols[best].token, symbols[best + 1].token).rank : no_rank;
   }
 }
 
-bool Bpe::merge_long(BpeWorkspace* workspace) const {
+bool Bpe::merge_long_word(BpeWorkspace* workspace) const {
   auto& symbols = workspace->symbols;
   auto& queue = workspace->queue;
   const auto later = [](uint64_t a, uint64_t b) { return a > b; };
@@ -277,7 +280,7 @@ bool Bpe::merge_long(BpeWorkspace* workspace) const {
     auto& left = symbols[at];
     if (left.rank != rank) continue;  // The symbol was merged into another one, or its neighbour has changed.
     auto& right = symbols[left.next];
-    left.token = static_cast<int32_t>(merge_of(left.token, right.token).result);
+    left.token = static_cast<int32_t>(find_merge(left.token, right.token).result);
     left.end = right.end;
     right.rank = no_rank;
     right.end = right.begin;  // Marks the symbol as merged into another one.
@@ -285,12 +288,12 @@ bool Bpe::merge_long(BpeWorkspace* workspace) const {
     left.rank = no_rank;
     if (left.next != none) {
       symbols[left.next].previous = at;
-      left.rank = merge_of(left.token, symbols[left.next].token).rank;
+      left.rank = find_merge(left.token, symbols[left.next].token).rank;
       if (!enqueue(left.rank, at)) return false;
     }
     if (left.previous != none) {
       auto& before = symbols[left.previous];
-      before.rank = merge_of(before.token, left.token).rank;
+      before.rank = find_merge(before.token, left.token).rank;
       if (!enqueue(before.rank, left.previous)) return false;
     }
   }
@@ -319,7 +322,7 @@ bool Bpe::tokenize_word(std::string_view word, size_t start, BpeWorkspace* works
     }
     WordCache::forget(slot);  // The slot stays empty until the tokens are known.
   }
-  bool complete = false;
+  bool cacheable = false;
   if (ignore_merges_) {
     if (const int32_t token = tokens_.find(word); token >= 0) {
       if (slot != nullptr) {
@@ -330,17 +333,17 @@ bool Bpe::tokenize_word(std::string_view word, size_t start, BpeWorkspace* works
       return cursor->append(token, start, start + word.size());
     }
   }
-  if (!start_word(word, workspace, &complete)) return false;
+  if (!split_into_symbols(word, workspace, &cacheable)) return false;
   const auto& symbols = workspace->symbols;
   if (symbols.size() <= short_word) {
-    merge_short(workspace);
-  } else if (!merge_long(workspace)) {
+    merge_short_word(workspace);
+  } else if (!merge_long_word(workspace)) {
     return false;
   }
   for (const auto& symbol : symbols) {
     if (!cursor->append(symbol.token, start + symbol.begin, start + symbol.end)) return false;
   }
-  if (slot != nullptr && complete && symbols.size() <= WordCache::max_tokens) {
+  if (slot != nullptr && cacheable && symbols.size() <= WordCache::max_tokens) {
     slot->length = static_cast<uint8_t>(word.size());
     slot->count = static_cast<uint8_t>(symbols.size());
     for (size_t i = 0; i < symbols.size(); ++i) slot->tokens[i] = symbols[i].token;
@@ -395,8 +398,8 @@ bool Bpe::tokenize_characters(std::string_view part, Place place, BpeWorkspace* 
 
 bool Bpe::tokenize(std::string_view text, Place place, BpeWorkspace* workspace, Pieces* pieces) const {
   if (text.empty()) return true;
-  if (!workspace->cache.prepare(owner_)) return false;
-  size_t counted = 0;  // The number of bytes whose code points place.position counts.
+  if (!workspace->cache.clear_unless_owned_by(owner_)) return false;
+  size_t counted = 0;  // The number of bytes of `text` that place.position has counted.
   return splitter_.split(text, 0, text.size(), [&](size_t begin, size_t end) {
     const std::string_view part = text.substr(begin, end - begin);
     if (place.origins != nullptr) {

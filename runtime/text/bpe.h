@@ -28,7 +28,7 @@ struct BpeWorkspace {
     uint32_t previous, next;
   };
   Array<Symbol> symbols;
-  size_t unknown_end = 0;  // The end of the word's last unknown symbol, while symbols are collected.
+  size_t unknown_end = 0;  // Where the word's last unknown symbol ends, in bytes, while symbols are collected.
   Array<uint64_t> queue;   // A min-heap of rank << 32 | symbol.
   Array<char> prefixed;    // A text with the space that add_prefix_space puts before it.
   NormalizedText marked;   // A text with U+2581 for its spaces.
@@ -46,7 +46,7 @@ class Bpe {
 
   // Returns the number of slots of the hash table that create() looked at, so that tests can bound the work without a
   // clock.
-  uint64_t probes() const { return probes_; }
+  uint64_t hash_probes() const { return probes_; }
 
   using Place = BpePlace;
   // Appends the pieces of `text`, which is valid UTF-8. If BPE begins with characters, the place must have origins.
@@ -60,17 +60,17 @@ class Bpe {
     uint32_t rank = no_rank;
     uint32_t result = 0;
   };
-  Status create_symbols(const TokenizerDescription& description);
-  Status create_merges(const TokenizerDescription& description);
+  Status create_symbol_tables(const TokenizerDescription& description);
+  Status create_merge_table(const TokenizerDescription& description);
 
-  size_t slot_of(uint64_t pair) const;
-  const Merge& merge_of(int32_t left, int32_t right) const;
-  [[nodiscard]] bool start_word(std::string_view word, BpeWorkspace* workspace, bool* complete) const;
-  [[nodiscard]] bool push_bytes(std::string_view word, BpeWorkspace* workspace, bool* complete) const;
-  [[nodiscard]] bool push_characters(std::string_view word, BpeWorkspace* workspace, bool* complete) const;
+  size_t hash_slot(uint64_t pair) const;
+  const Merge& find_merge(int32_t left, int32_t right) const;
+  [[nodiscard]] bool split_into_symbols(std::string_view word, BpeWorkspace* workspace, bool* cacheable) const;
+  [[nodiscard]] bool push_bytes(std::string_view word, BpeWorkspace* workspace, bool* cacheable) const;
+  [[nodiscard]] bool push_characters(std::string_view word, BpeWorkspace* workspace, bool* cacheable) const;
   [[nodiscard]] bool push_unknown(uint32_t begin, uint32_t end, BpeWorkspace* workspace) const;
-  void merge_short(BpeWorkspace* workspace) const;
-  [[nodiscard]] bool merge_long(BpeWorkspace* workspace) const;
+  void merge_short_word(BpeWorkspace* workspace) const;
+  [[nodiscard]] bool merge_long_word(BpeWorkspace* workspace) const;
   [[nodiscard]] bool tokenize_word(std::string_view word, size_t start, BpeWorkspace* workspace,
                                    BpeCursor* cursor) const;
   [[nodiscard]] bool tokenize_bytes(std::string_view part, Place place, BpeWorkspace* workspace, Pieces* pieces) const;
@@ -95,7 +95,7 @@ class Bpe {
   bool characters_ = false, byte_fallback_ = false;
   bool mark_spaces_ = false, split_words_ = false;
   PrefixMark prefix_mark_ = PrefixMark::never;
-  bool words_end_at_marks_ = false;  // No merge goes over the beginning of U+2581, so words may be split there.
+  bool words_end_at_marks_ = false;  // No merge crosses the beginning of a U+2581, so words may be split there.
   uint64_t owner_ = 0;
 };
 

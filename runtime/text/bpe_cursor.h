@@ -37,14 +37,14 @@ class BpeCursor {
       const uint32_t first = origins_[std::max(begin, virtual_bytes_) - virtual_bytes_];
       return pieces_->pieces.try_push({token, first, origins_[last] + 1});
     }
-    count_to(begin);
+    advance_to(begin);
     const uint32_t first = at_ < text_.size() && is_continuation(text_[at_]) ? position_ - 1 : position_;
-    count_to(end);
+    advance_to(end);
     return pieces_->pieces.try_push({token, first, std::max(position_, first + 1)});
   }
 
  private:
-  void count_to(size_t end) {
+  void advance_to(size_t end) {
     for (; at_ < end; ++at_) position_ += at_ >= virtual_bytes_ && !is_continuation(text_[at_]);
   }
   std::string_view text_;

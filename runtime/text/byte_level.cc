@@ -20,7 +20,7 @@ constexpr std::array<uint16_t, 256> printable = make_printable();
 
 }  // namespace
 
-uint32_t printable_of(uint8_t byte) { return printable[byte]; }
+uint32_t printable_code_point(uint8_t byte) { return printable[byte]; }
 
 bool append_printable(std::string_view bytes, Array<char>* text) {
   if (!text->try_reserve(text->size() + 2 * bytes.size())) return false;

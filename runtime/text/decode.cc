@@ -71,10 +71,10 @@ Status Tokenizer::decode(std::span<const int32_t> ids, const DecodeOptions& opti
   Array<char> decoded, scratch;
   const std::string_view prefix(state_->continuing_prefix.data(), state_->continuing_prefix.size());
   const TokenizerKind kind = state_->kind;
-  const bool bytes_fall_back = (kind == TokenizerKind::unigram && state_->unigram.replaces_byte_runs()) ||
+  const bool bytes_fall_back = (kind == TokenizerKind::unigram && state_->unigram.replaces_invalid_byte_runs()) ||
                                (kind == TokenizerKind::bpe && state_->bpe_decoding.bytes);
   const bool replaces_byte_runs = bytes_fall_back && !options.raw_bytes;
-  size_t byte_run = 0;  // Where the run of bytes that byte tokens made at the end of `decoded` begins.
+  size_t byte_run = 0;  // Where the bytes from byte tokens at the end of `decoded` begin.
   bool first = true;
   for (size_t i = 0; i < ids.size(); ++i) {
     Vocabulary::Name name;
@@ -93,10 +93,11 @@ Status Tokenizer::decode(std::span<const int32_t> ids, const DecodeOptions& opti
     }
     if (kind == TokenizerKind::unigram || kind == TokenizerKind::bpe) {
       const bool is_unigram = kind == TokenizerKind::unigram;
-      const bool is_byte = is_unigram ? state_->unigram.decodes_to_byte(bytes) : state_->bpe_decoding.is_byte(bytes);
+      const bool is_byte =
+          is_unigram ? state_->unigram.decodes_to_byte(bytes) : state_->bpe_decoding.is_byte_token(bytes);
       if (replaces_byte_runs && !is_byte && !replace_byte_run(byte_run, &decoded)) return no_memory;
       if (!(is_unigram ? state_->unigram.append_decoded(bytes, first, ids[i] == state_->vocabulary.unk(), &decoded)
-                       : state_->bpe_decoding.append(bytes, first, &decoded))) {
+                       : state_->bpe_decoding.append_decoded(bytes, first, &decoded))) {
         return no_memory;
       }
       if (!is_byte) byte_run = decoded.size();

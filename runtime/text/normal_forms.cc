@@ -77,7 +77,7 @@ bool push_change(uint32_t code_point, int32_t change, NormalizedText* normalized
   return normalized->changes.try_push({code_point, change});
 }
 
-bool to_normal_form(bool compatibility, bool composed, NormalizedText* normalized) {
+bool compute_normal_form(bool compatibility, bool composed, NormalizedText* normalized) {
   if (!decompose_all(compatibility, normalized)) return false;
   if (composed) compose_all(normalized);
   return true;

@@ -1,5 +1,5 @@
-// The character properties that Hugging Face's normalizers besides BERT's use, in the Unicode versions that these were
-// built with.
+// The character properties that Hugging Face's normalizers other than BERT's use, in the Unicode versions with which
+// these normalizers were built.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ size_t decompose_compatibly(uint32_t code_point, uint32_t* decomposed);
 uint32_t compose(uint32_t first, uint32_t second);
 
 // Returns whether a text may be split between two characters without splitting a user-perceived character (extended
-// grapheme cluster). *state is 0 before the first call, and keeps its value from call to call.
+// grapheme cluster). The caller sets *state to 0 before the first call and leaves it unchanged between calls.
 bool is_grapheme_boundary(uint32_t before, uint32_t after, int32_t* state);
 
 }  // namespace LINFORMER_NAMESPACE

@@ -37,7 +37,7 @@ struct NormalizedText {
   Array<Part> run;
   Array<Change> changes;
   size_t limit = SIZE_MAX;  // The most characters (in SentencePiece's way: bytes) that the text may have.
-  bool too_long = false;    // Whether the limit was reached.
+  bool too_long = false;    // Whether the text would have exceeded the limit.
 
   std::string_view view() const { return {bytes.data(), bytes.size()}; }
 };

@@ -117,8 +117,8 @@ bool NormalizerSteps::apply_rule(std::string_view grapheme, size_t characters, N
     const uint32_t code_point = next_code_point(replacement.data(), &at);
     if (!push_change(code_point, count < characters ? 0 : 1, normalized)) return false;
   }
-  // Characters of the grapheme for which the replacement has none are counted with the last new character. At a text's
-  // beginning there may be no new character yet.
+  // If the replacement has fewer characters than the grapheme, the last new character stands for the surplus ones, too.
+  // At a text's beginning there may be no new character yet.
   if (count < characters && !normalized->changes.empty()) {
     normalized->changes.back().change -= static_cast<int32_t>(characters - count);
   }
@@ -219,7 +219,7 @@ bool NormalizerSteps::apply(const Step& step, NormalizedText* normalized) const 
     case NormalizerKind::nfkd: {
       const bool composed = step.kind == NormalizerKind::nfc || step.kind == NormalizerKind::nfkc;
       const bool compatibility = step.kind == NormalizerKind::nfkc || step.kind == NormalizerKind::nfkd;
-      return to_normal_form(compatibility, composed, normalized) && apply_changes(normalized);
+      return compute_normal_form(compatibility, composed, normalized) && apply_changes(normalized);
     }
     case NormalizerKind::lowercase:
       return make_lower_case(normalized);

@@ -1,4 +1,4 @@
-// Hugging Face's normalizers, which are applied step by step and keep the same offsets as there.
+// Hugging Face's normalizers, which are applied step by step and give the same offsets as Hugging Face's tokenizers.
 #pragma once
 
 #include <string_view>

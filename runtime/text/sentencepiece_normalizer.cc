@@ -35,7 +35,7 @@ Status SentencePieceNormalizer::create(const TokenizerDescription& description) 
   return has_user_defined_ ? user_defined_.create(&entries) : Status();
 }
 
-std::string_view SentencePieceNormalizer::next_part(std::string_view text, size_t* length) const {
+std::string_view SentencePieceNormalizer::normalize_next(std::string_view text, size_t* length) const {
   if (has_user_defined_) {
     size_t longest = 0;
     uint32_t node = TokenTrie::root;
@@ -72,7 +72,7 @@ bool SentencePieceNormalizer::append(std::string_view part, uint32_t origin, Nor
   return true;
 }
 
-bool SentencePieceNormalizer::append_mark(uint32_t origin, NormalizedText* normalized) const {
+bool SentencePieceNormalizer::append_space(uint32_t origin, NormalizedText* normalized) const {
   return append(mark_spaces_ ? space_mark : std::string_view(" "), origin, normalized);
 }
 
@@ -87,18 +87,18 @@ bool SentencePieceNormalizer::normalize(std::string_view text, uint32_t position
     text.remove_prefix(length);
   };
   size_t length = 0;
-  while (remove_extra_spaces_ && !text.empty() && next_part(text, &length) == " ") consume(length);
+  while (remove_extra_spaces_ && !text.empty() && normalize_next(text, &length) == " ") consume(length);
   if (!text.empty()) {
-    if (!mark_behind_ && add_mark_ && !append_mark(position, normalized)) return false;
+    if (!mark_behind_ && add_mark_ && !append_space(position, normalized)) return false;
     bool after_space = remove_extra_spaces_;
     while (!text.empty()) {
-      std::string_view part = next_part(text, &length);
+      std::string_view part = normalize_next(text, &length);
       while (after_space && !part.empty() && part[0] == ' ') part.remove_prefix(1);
       if (!part.empty()) after_space = remove_extra_spaces_ && part.back() == ' ';
       for (size_t at = 0; at < part.size();) {
         const size_t space = mark_spaces_ ? std::min(part.find(' ', at), part.size()) : part.size();
         if (!append(part.substr(at, space - at), position, normalized)) return false;
-        if (space < part.size() && !append_mark(position, normalized)) return false;
+        if (space < part.size() && !append_space(position, normalized)) return false;
         at = space + 1;
       }
       consume(length);
@@ -109,7 +109,7 @@ bool SentencePieceNormalizer::normalize(std::string_view text, uint32_t position
       position = normalized->origins[bytes.size()];
       normalized->origins.truncate(bytes.size());
     }
-    if (mark_behind_ && add_mark_ && !append_mark(position, normalized)) return false;
+    if (mark_behind_ && add_mark_ && !append_space(position, normalized)) return false;
   }
   return normalized->origins.try_push(position);
 }

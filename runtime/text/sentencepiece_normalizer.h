@@ -25,9 +25,9 @@ class SentencePieceNormalizer {
 
  private:
   // Returns the normal form of the beginning of `text`, and sets *length to the number of bytes that it stands for.
-  std::string_view next_part(std::string_view text, size_t* length) const;
+  std::string_view normalize_next(std::string_view text, size_t* length) const;
   [[nodiscard]] bool append(std::string_view part, uint32_t origin, NormalizedText* normalized) const;
-  [[nodiscard]] bool append_mark(uint32_t origin, NormalizedText* normalized) const;
+  [[nodiscard]] bool append_space(uint32_t origin, NormalizedText* normalized) const;
 
   Charsmap charsmap_;
   TokenTrie user_defined_;

@@ -29,7 +29,7 @@ bool mark_spaces(std::string_view text, const uint32_t* origins, PrefixMark pref
   return true;
 }
 
-int byte_of_name(std::string_view name) {
+int parse_byte_token(std::string_view name) {
   if (name.size() != 6 || name.substr(0, 3) != "<0x" || name[5] != '>') return -1;
   int byte = 0;
   for (char digit : name.substr(3, 2)) {
@@ -40,8 +40,8 @@ int byte_of_name(std::string_view name) {
   return byte;
 }
 
-bool PieceDecoding::append(std::string_view name, bool first, Array<char>* text) const {
-  if (is_byte(name)) return text->try_push(static_cast<char>(byte_of_name(name)));
+bool PieceDecoding::append_decoded(std::string_view name, bool first, Array<char>* text) const {
+  if (is_byte_token(name)) return text->try_push(static_cast<char>(parse_byte_token(name)));
   while (marks) {
     const size_t at = name.find(space_mark);
     if (at == std::string_view::npos) break;

@@ -19,7 +19,7 @@ inline constexpr std::string_view space_mark = "\xE2\x96\x81";  // U+2581
                                NormalizedText* marked);
 
 // Returns the byte that a name such as "<0x41>" stands for; -1 for other names.
-int byte_of_name(std::string_view name);
+int parse_byte_token(std::string_view name);
 
 // How the names of tokens are decoded to text.
 struct PieceDecoding {
@@ -27,9 +27,10 @@ struct PieceDecoding {
   bool drops_first_marks = false;  // All U+2581 in the first token are dropped.
   bool bytes = false;              // A name such as "<0x41>" becomes a byte.
 
-  bool is_byte(std::string_view name) const { return bytes && byte_of_name(name) >= 0; }
-  // Appends the text of the token `name`. `first` says whether the token begins the text. False if there is no memory.
-  [[nodiscard]] bool append(std::string_view name, bool first, Array<char>* text) const;
+  bool is_byte_token(std::string_view name) const { return bytes && parse_byte_token(name) >= 0; }
+  // Appends the text of the token `name`, which begins the decoded text if `first` is true. Returns false if there is
+  // no memory.
+  [[nodiscard]] bool append_decoded(std::string_view name, bool first, Array<char>* text) const;
 };
 
 }  // namespace LINFORMER_NAMESPACE

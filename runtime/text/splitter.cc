@@ -72,13 +72,14 @@ Status Splitter::create(const TokenizerRules& rules) {
     }
     if (is_word_pattern(step.kind) && step.behavior != SplitBehavior::isolated) {
       return Status::error(Code::corrupt_file,
-                           "the tokenizer's split by an expression of words must have the behavior isolated");
+                           "the tokenizer's split by a regular expression must have the behavior isolated");
     }
     if (step.kind == SplitKind::text && (step.pattern.empty() || step.pattern.size() > max_split_pattern_bytes ||
                                          valid_utf8_prefix(step.pattern) != step.pattern.size())) {
-      return Status::error(Code::unsupported,
-                           "the tokenizer splits at a text of %zu bytes; 1 to %zu of UTF-8 are supported",
-                           step.pattern.size(), max_split_pattern_bytes);
+      return Status::error(
+          Code::unsupported,
+          "the tokenizer splits at a pattern of %zu bytes; 1 to %zu bytes of valid UTF-8 are supported",
+          step.pattern.size(), max_split_pattern_bytes);
     }
     SplitStep copied;
     copied.kind = step.kind;
@@ -90,7 +91,8 @@ Status Splitter::create(const TokenizerRules& rules) {
   return {};
 }
 
-bool Splitter::apply(size_t number, std::string_view text, size_t begin, size_t end, const Receiver& receiver) const {
+bool Splitter::split_from_step(size_t number, std::string_view text, size_t begin, size_t end,
+                               const Receiver& receiver) const {
   if (begin == end) return true;
   if (number == steps_.size()) return receiver.call(receiver.part, begin, end);
   const SplitStep& step = steps_[number];
@@ -99,7 +101,7 @@ bool Splitter::apply(size_t number, std::string_view text, size_t begin, size_t 
   bool previous_match = false;
   const auto finish = [&](size_t at) {
     const bool removed = previous_match && step.behavior == SplitBehavior::removed;
-    return removed || apply(number + 1, text, part, at, receiver);
+    return removed || split_from_step(number + 1, text, part, at, receiver);
   };
   for (size_t at = begin; at < end;) {
     bool match = false;

@@ -27,7 +27,7 @@ class Splitter {
   [[nodiscard]] bool split(std::string_view text, size_t begin, size_t end, Part part) const {
     const Receiver receiver = {
         &part, [](void* context, size_t first, size_t last) { return (*static_cast<Part*>(context))(first, last); }};
-    return apply(0, text, begin, end, receiver);
+    return split_from_step(0, text, begin, end, receiver);
   }
 
  private:
@@ -35,8 +35,8 @@ class Splitter {
     void* part;
     bool (*call)(void* part, size_t begin, size_t end);
   };
-  [[nodiscard]] bool apply(size_t step, std::string_view text, size_t begin, size_t end,
-                           const Receiver& receiver) const;
+  [[nodiscard]] bool split_from_step(size_t step, std::string_view text, size_t begin, size_t end,
+                                     const Receiver& receiver) const;
 
   Array<SplitStep> steps_;
 };

@@ -18,9 +18,13 @@ Status no_memory(const char* what) {
   return Status::error(Code::out_of_memory, "no memory for the tokenizer's %s", what);
 }
 
+Status no_memory_for_text(std::string_view text) {
+  return Status::error(Code::out_of_memory, "no memory to tokenize a text of %zu bytes", text.size());
+}
+
 // Returns a new number for a tokenizer. Word caches use it to identify the tokenizer, because an Encoding, which has
 // the caches, may outlive the tokenizer.
-uint64_t next_owner() {
+uint64_t new_tokenizer_id() {
   static std::atomic<uint64_t> owners{0};
   return owners.fetch_add(1, std::memory_order_relaxed) + 1;
 }
@@ -101,7 +105,7 @@ Status Tokenizer::State::create_bpe(const TokenizerDescription& description, uin
   return {};
 }
 
-Status Tokenizer::State::create(const TokenizerDescription& description, bool matches_mask) {
+Status Tokenizer::State::create(const TokenizerDescription& description, bool always_match_mask) {
   kind = description.kind;
   if (kind == TokenizerKind::none || kind > TokenizerKind::bpe) {
     return Status::error(Code::unsupported,
@@ -116,7 +120,7 @@ Status Tokenizer::State::create(const TokenizerDescription& description, bool ma
                                                                       : description.first_space == FirstSpace::kept;
   const auto& prefix = description.continuing_prefix;
   if (!continuing_prefix.try_append(prefix.data(), prefix.size())) return no_memory("prefix");
-  const uint64_t owner = next_owner();
+  const uint64_t owner = new_tokenizer_id();
   if (is_bpe()) {
     LINFORMER_TRY(create_bpe(description, owner));
   } else if (kind == TokenizerKind::wordpiece) {
@@ -127,7 +131,7 @@ Status Tokenizer::State::create(const TokenizerDescription& description, bool ma
   }
   NormalizedText normalized;
   for (const AddedToken& token : description.added_tokens) {
-    const bool special = token.special && !(matches_mask && token.id == description.mask);
+    const bool special = token.special && !(always_match_mask && token.id == description.mask);
     if (!token.normalized || (is_bpe() && !bpe_normalizes)) {
       LINFORMER_TRY(vocabulary.add_name(token.id, token.content, token.special));
       LINFORMER_TRY((token.normalized ? normalized_tokens : verbatim_tokens).add(token, token.content, special));
@@ -157,7 +161,7 @@ bool Tokenizer::State::normalize(std::string_view text, uint32_t position, Norma
   return normalizer.normalize(text, position, normalized);
 }
 
-// Tokenizes a part of the text that contains no verbatim added tokens.
+// Tokenizes a part of the original text, in which only normalized_tokens are still looked for.
 bool Tokenizer::State::tokenize_plain(std::string_view text, uint32_t position, bool match_special,
                                       Encoding::State* encoding, Pieces* pieces) const {
   if (!is_bpe() || (bpe_normalizes && !(bpe_keeps_ascii && is_ascii(text)))) {
@@ -204,7 +208,7 @@ Status Tokenizer::State::tokenize(std::string_view text, const EncodeOptions& op
   }
   if (valid_utf8_prefix(text) != text.size()) {
     encoding->repaired.clear();
-    if (!append_repaired_utf8(text, &encoding->repaired)) return no_memory("text");
+    if (!append_repaired_utf8(text, &encoding->repaired)) return no_memory_for_text(text);
     text = {encoding->repaired.data(), encoding->repaired.size()};
   }
   uint32_t position = 0;
@@ -229,13 +233,13 @@ Status Tokenizer::State::tokenize(std::string_view text, const EncodeOptions& op
         "the tokenizer's normaliser makes a text of %zu bytes too long: split the text, or correct the normaliser",
         text.size());
   }
-  if (!complete) return no_memory("pieces");
-  drop_nameless(pieces);
+  if (!complete) return no_memory_for_text(text);
+  drop_pieces_without_id(pieces);
   return {};
 }
 
 // If there is no unknown token, drops the pieces that the model has no id for.
-void Tokenizer::State::drop_nameless(Pieces* pieces) const {
+void Tokenizer::State::drop_pieces_without_id(Pieces* pieces) const {
   if (vocabulary.unk() >= 0) return;
   size_t kept = 0, word = 0;
   for (size_t i = 0; i < pieces->pieces.size(); ++i) {
@@ -251,10 +255,10 @@ void Tokenizer::State::drop_nameless(Pieces* pieces) const {
 }
 
 Result<Tokenizer> TokenizerFactory::create(const TokenizerDescription& description, std::shared_ptr<const void> storage,
-                                           bool matches_mask) {
+                                           bool always_match_mask) {
   std::unique_ptr<Tokenizer::State> state(new (std::nothrow) Tokenizer::State);
   if (!state) return no_memory("tables");
-  if (const Status status = state->create(description, matches_mask); !status.ok()) return status;
+  if (const Status status = state->create(description, always_match_mask); !status.ok()) return status;
   state->storage = std::move(storage);
   return Tokenizer(std::move(state));
 }
@@ -281,12 +285,12 @@ bool has_room(const EncodeOptions& options, int64_t template_tokens) {
   return options.truncation == Truncation::none || options.max_length == 0 || options.max_length >= template_tokens;
 }
 
-Status check(const EncodeOptions& options, int64_t template_tokens, bool whole_words) {
+Status check(const EncodeOptions& options, int64_t template_tokens, bool legacy_truncation) {
   if (options.max_length < 0) {
     return Status::error(Code::invalid_argument, "max_length is %lld: give 1 or more, or 0 for no limit",
                          static_cast<long long>(options.max_length));
   }
-  if (!whole_words && !has_room(options, template_tokens)) {
+  if (!legacy_truncation && !has_room(options, template_tokens)) {
     return Status::error(Code::invalid_argument, "max_length is %lld, but the special tokens alone are %lld",
                          static_cast<long long>(options.max_length), static_cast<long long>(template_tokens));
   }
@@ -306,13 +310,13 @@ Status Tokenizer::encode(std::string_view text, std::string_view pair, const Enc
 }
 
 Status Tokenizer::encode_texts(const std::string_view* texts, int count, const EncodeOptions& options,
-                               Encoding* encoding, bool whole_words) const {
+                               Encoding* encoding, bool legacy_truncation) const {
   if (!encoding->state_) encoding->state_.reset(new (std::nothrow) Encoding::State);
-  if (!encoding->state_) return no_memory("encoding");
+  if (!encoding->state_) return no_memory_for_text(texts[0]);
   Encoding::State& result = *encoding->state_;
   result.clear_result();
   const int64_t added = options.add_special_tokens ? template_tokens(count == 2) : 0;
-  LINFORMER_TRY(check(options, added, whole_words));
+  LINFORMER_TRY(check(options, added, legacy_truncation));
   size_t lengths[2] = {0, 0};
   for (int i = 0; i < count; ++i) {
     LINFORMER_TRY(state_->tokenize(texts[i], options, &result, &result.pieces[i]));
@@ -327,8 +331,8 @@ Status Tokenizer::encode_texts(const std::string_view* texts, int count, const E
     }
   } else if (options.truncation != Truncation::none && max_length != 0) {
     const bool first_is_shorter =
-        whole_words ? length_read(result.pieces[0], max_length) <= length_read(result.pieces[1], max_length)
-                    : lengths[0] <= lengths[1];
+        legacy_truncation ? length_read(result.pieces[0], max_length) <= length_read(result.pieces[1], max_length)
+                          : lengths[0] <= lengths[1];
     LINFORMER_TRY(truncate_lengths(options.truncation, max_length - static_cast<size_t>(added), count == 2,
                                    first_is_shorter, kept_lengths));
   }
@@ -344,19 +348,19 @@ Status Tokenizer::encode_texts(const std::string_view* texts, int count, const E
 
 Status Tokenizer::encode_window(std::string_view text, const EncodeOptions& options, int64_t first,
                                 Encoding* encoding) const {
-  return window_texts(&text, 1, options, first, encoding);
+  return encode_window_texts(&text, 1, options, first, encoding);
 }
 
 Status Tokenizer::encode_window(std::string_view text, std::string_view pair, const EncodeOptions& options,
                                 int64_t first, Encoding* encoding) const {
   const std::string_view texts[2] = {text, pair};
-  return window_texts(texts, 2, options, first, encoding);
+  return encode_window_texts(texts, 2, options, first, encoding);
 }
 
-Status Tokenizer::window_texts(const std::string_view* texts, int count, const EncodeOptions& options, int64_t first,
-                               Encoding* encoding) const {
+Status Tokenizer::encode_window_texts(const std::string_view* texts, int count, const EncodeOptions& options,
+                                      int64_t first, Encoding* encoding) const {
   if (!encoding->state_) encoding->state_.reset(new (std::nothrow) Encoding::State);
-  if (!encoding->state_) return no_memory("encoding");
+  if (!encoding->state_) return no_memory_for_text(texts[0]);
   Encoding::State& result = *encoding->state_;
   result.clear_result();
   const int64_t added = options.add_special_tokens ? template_tokens(count == 2) : 0;

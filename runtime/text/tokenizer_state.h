@@ -35,7 +35,7 @@ struct Tokenizer::State {
   bool trim_offsets = false;
   bool keeps_first_space = false;  // Used if offsets are trimmed.
 
-  Status create(const TokenizerDescription& description, bool matches_mask);
+  Status create(const TokenizerDescription& description, bool always_match_mask);
   Status tokenize(std::string_view text, const EncodeOptions& options, Encoding::State* encoding, Pieces* pieces) const;
   // The pieces of a text that truncation keeps: [begin, end).
   struct Kept {
@@ -52,11 +52,11 @@ struct Tokenizer::State {
   bool normalize(std::string_view text, uint32_t position, NormalizedText* normalized) const;
   bool tokenize_plain(std::string_view text, uint32_t position, bool match_special, Encoding::State* encoding,
                       Pieces* pieces) const;
-  void drop_nameless(Pieces* pieces) const;
+  void drop_pieces_without_id(Pieces* pieces) const;
   bool append_text(const Pieces& pieces, Kept kept, int8_t sequence, uint8_t type, const EncodeOptions& options,
                    Encoding::State* encoding) const;
   bool append_name(const Pieces& pieces, const Piece& piece, Encoding::State* encoding) const;
-  Offset trimmed(const Pieces& pieces, const Piece& piece, bool first) const;
+  Offset trimmed_offset(const Pieces& pieces, const Piece& piece, bool first) const;
 };
 
 }  // namespace LINFORMER_NAMESPACE

@@ -60,7 +60,7 @@ bool append_repaired_utf8(std::string_view text, Array<char>* repaired) {
   return true;
 }
 
-uint32_t next_repaired(std::string_view text, size_t* at) {
+uint32_t next_repaired_code_point(std::string_view text, size_t* at) {
   const int length = sequence_at(reinterpret_cast<const uint8_t*>(text.data()) + *at, text.size() - *at);
   if (length > 0) return next_code_point(text.data(), at);
   *at += static_cast<size_t>(-length);

@@ -30,7 +30,7 @@ inline uint32_t count_code_points(std::string_view text) {
 
 // Returns the code point at text[*at] as append_repaired_utf8() would write it, and moves *at behind the bytes that it
 // stands for. *at must be less than text.size().
-uint32_t next_repaired(std::string_view text, size_t* at);
+uint32_t next_repaired_code_point(std::string_view text, size_t* at);
 
 // Returns the code point at text[*at], which must be valid UTF-8, and moves *at behind it.
 inline uint32_t next_code_point(const char* text, size_t* at) {

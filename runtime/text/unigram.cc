@@ -54,7 +54,7 @@ Status Unigram::create_scores(const TokenizerDescription& description) {
   return {};
 }
 
-Status Unigram::create_special(const TokenizerDescription& description) {
+Status Unigram::create_special_flags(const TokenizerDescription& description) {
   if (!special_.try_assign(scores_.size(), 0)) {
     return Status::error(Code::out_of_memory, "no memory for the tokenizer's special tokens");
   }
@@ -87,7 +87,7 @@ Status Unigram::create(const TokenizerDescription& description) {
   unk_ = description.unk;
   byte_fallback_ = rules.byte_fallback;
   LINFORMER_TRY(create_scores(description));
-  LINFORMER_TRY(create_special(description));
+  LINFORMER_TRY(create_special_flags(description));
   if (sentencepiece_) {
     LINFORMER_TRY(normalizer_.create(description));
   } else {
@@ -100,7 +100,7 @@ Status Unigram::create(const TokenizerDescription& description) {
     return Status::error(Code::out_of_memory, "no memory for the tokenizer's tokens");
   for (size_t token = 0; token < scores_.size(); ++token) {
     const std::string_view bytes = piece_bytes(description, token);
-    if (const int byte = byte_of_name(bytes); byte >= 0) byte_tokens_[byte] = static_cast<int32_t>(token);
+    if (const int byte = parse_byte_token(bytes); byte >= 0) byte_tokens_[byte] = static_cast<int32_t>(token);
     if (!uses_.empty() && uses_[token] == static_cast<uint8_t>(TokenUse::hidden)) continue;
     if (bytes.size() > max_unigram_token_bytes) {
       return Status::error(Code::unsupported,
@@ -119,20 +119,21 @@ bool Unigram::normalize(std::string_view text, uint32_t position, NormalizedText
                         : steps_.normalize(text, position, normalized);
 }
 
-Piece Unigram::piece(int32_t token, const NormalizedText& text, size_t begin, size_t end) const {
-  // A piece of SentencePiece extends to the next piece; a piece of Hugging Face ends after its own last character.
+Piece Unigram::make_piece(int32_t token, const NormalizedText& text, size_t begin, size_t end) const {
+  // In SentencePiece, a piece extends to the next piece. In Hugging Face's tokenizers, it ends after its last
+  // character.
   const uint32_t last = sentencepiece_ ? text.origins[end] : text.origins[end - 1] + 1;
   return {token, text.origins[begin], last};
 }
 
-void Unigram::reach(size_t begin, size_t end, double score, int32_t token, UnigramWorkspace* workspace) const {
+void Unigram::improve_best(size_t begin, size_t end, double score, int32_t token, UnigramWorkspace* workspace) const {
   UnigramWorkspace::Best& best = workspace->best[end];
   if (best.begin != nowhere && !(score > best.score)) return;
   best = {sentencepiece_ ? double{static_cast<float>(score)} : score, static_cast<uint32_t>(begin), token};
 }
 
 // Fills workspace->best by the Viterbi algorithm. The best split is read from it backwards.
-bool Unigram::find_best(std::string_view word, bool match_special, UnigramWorkspace* workspace) const {
+bool Unigram::viterbi(std::string_view word, bool match_special, UnigramWorkspace* workspace) const {
   if (!workspace->best.try_assign(word.size() + 1, {0, nowhere, unknown_piece})) return false;
   for (size_t begin = 0; begin < word.size();) {
     const double before = workspace->best[begin].score;
@@ -149,27 +150,28 @@ bool Unigram::find_best(std::string_view word, bool match_special, UnigramWorksp
       if (!uses_.empty() && uses_[static_cast<size_t>(token)] == static_cast<uint8_t>(TokenUse::user_defined)) {
         score = double{static_cast<float>(end - begin) * largest_score_} - 0.1;  // So that it wins over other tokens.
       }
-      reach(begin, end, score + before, token, workspace);
+      improve_best(begin, end, score + before, token, workspace);
       known = known || end - begin == character;
     }
     workspace->steps += end - begin;
     if (!known) {
       const double score = sentencepiece_ ? double{static_cast<float>(unknown_score_) + static_cast<float>(before)}
                                           : unknown_score_ + before;
-      reach(begin, begin + character, score, unknown_piece, workspace);
+      improve_best(begin, begin + character, score, unknown_piece, workspace);
     }
     begin += character;
   }
   return true;
 }
 
-bool Unigram::emit_unknown(const NormalizedText& text, size_t begin, size_t end, Pieces* pieces) const {
+bool Unigram::append_unknown(const NormalizedText& text, size_t begin, size_t end, Pieces* pieces) const {
   const std::string_view bytes = text.view().substr(begin, end - begin);
   bool has_bytes = byte_fallback_;
   for (char byte : bytes) has_bytes = has_bytes && byte_tokens_[static_cast<uint8_t>(byte)] >= 0;
   if (has_bytes) {
     for (char byte : bytes) {
-      if (!pieces->pieces.try_push(piece(byte_tokens_[static_cast<uint8_t>(byte)], text, begin, end))) return false;
+      if (!pieces->pieces.try_push(make_piece(byte_tokens_[static_cast<uint8_t>(byte)], text, begin, end)))
+        return false;
     }
     return true;
   }
@@ -179,17 +181,17 @@ bool Unigram::emit_unknown(const NormalizedText& text, size_t begin, size_t end,
   const AddedMatch unknown = {unk_, static_cast<uint32_t>(pieces->names.size()),
                               static_cast<uint32_t>(pieces->names.size() + bytes.size())};
   return pieces->names.try_append(bytes.data(), bytes.size()) && pieces->matches.try_push(unknown) &&
-         pieces->pieces.try_push(piece(~static_cast<int32_t>(match), text, begin, end));
+         pieces->pieces.try_push(make_piece(~static_cast<int32_t>(match), text, begin, end));
 }
 
-// Appends the split in workspace->parts, whose last part comes first, as pieces. Adjacent unknown parts become one
-// piece.
-bool Unigram::emit(const NormalizedText& text, size_t word, UnigramWorkspace* workspace, Pieces* pieces) const {
+// Appends the parts in workspace->parts, which are ordered from the last to the first, as pieces in the order of the
+// text. Adjacent unknown parts become one piece.
+bool Unigram::append_parts(const NormalizedText& text, size_t word, UnigramWorkspace* workspace, Pieces* pieces) const {
   auto& parts = workspace->parts;
   for (size_t left = parts.size(); left > 0;) {
     UnigramWorkspace::Part part = parts[--left];
     bool unknown = is_unknown(part.token);
-    // SentencePiece converts each unknown character to bytes by itself.
+    // SentencePiece converts each unknown character to bytes separately.
     const bool joins = unknown && !(sentencepiece_ && byte_fallback_);
     while (joins && left > 0 && is_unknown(parts[left - 1].token)) part.end = parts[--left].end;
     const size_t begin = word + part.begin, end = word + part.end;
@@ -198,8 +200,8 @@ bool Unigram::emit(const NormalizedText& text, size_t word, UnigramWorkspace* wo
       part.token = trie_.find(text.view().substr(begin, end - begin));
       unknown = part.token < 0;
     }
-    if (!(unknown ? emit_unknown(text, begin, end, pieces)
-                  : pieces->pieces.try_push(piece(part.token, text, begin, end)))) {
+    if (!(unknown ? append_unknown(text, begin, end, pieces)
+                  : pieces->pieces.try_push(make_piece(part.token, text, begin, end)))) {
       return false;
     }
   }
@@ -209,14 +211,14 @@ bool Unigram::emit(const NormalizedText& text, size_t word, UnigramWorkspace* wo
 bool Unigram::tokenize_word(const NormalizedText& text, size_t begin, size_t end, bool match_special,
                             UnigramWorkspace* workspace, Pieces* pieces) const {
   if (!pieces->start_word()) return false;
-  if (!find_best(text.view().substr(begin, end - begin), match_special, workspace)) return false;
+  if (!viterbi(text.view().substr(begin, end - begin), match_special, workspace)) return false;
   workspace->parts.clear();
   for (auto at = static_cast<uint32_t>(end - begin); at > 0;) {
     const UnigramWorkspace::Best& best = workspace->best[at];
     if (!workspace->parts.try_push({best.begin, at, best.token})) return false;
     at = best.begin;
   }
-  return emit(text, begin, workspace, pieces);
+  return append_parts(text, begin, workspace, pieces);
 }
 
 bool Unigram::tokenize(size_t begin, size_t end, bool match_special, UnigramWorkspace* workspace,
@@ -246,11 +248,12 @@ bool Unigram::tokenize(size_t begin, size_t end, bool match_special, UnigramWork
 }
 
 bool Unigram::append_decoded(std::string_view name, bool first, bool is_unknown_token, Array<char>* text) const {
-  if (!sentencepiece_) return decoding_.append(name, first, text);
+  if (!sentencepiece_) return decoding_.append_decoded(name, first, text);
   if (is_unknown_token) return text->try_append(unknown_text.data(), unknown_text.size());
   const bool drops_mark = first && (prefix_mark_ != PrefixMark::never || removes_extra_spaces_);
-  if (drops_mark && !decoding_.is_byte(name) && name.starts_with(space_mark)) name.remove_prefix(space_mark.size());
-  return decoding_.append(name, false, text);
+  if (drops_mark && !decoding_.is_byte_token(name) && name.starts_with(space_mark))
+    name.remove_prefix(space_mark.size());
+  return decoding_.append_decoded(name, false, text);
 }
 
 }  // namespace LINFORMER_NAMESPACE

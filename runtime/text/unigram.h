@@ -56,10 +56,10 @@ class Unigram {
                               Pieces* pieces) const;
 
   // Returns whether the token `name` is decoded to a byte.
-  bool decodes_to_byte(std::string_view name) const { return decoding_.is_byte(name); }
+  bool decodes_to_byte(std::string_view name) const { return decoding_.is_byte_token(name); }
   // Returns whether a run of decoded bytes that isn't valid UTF-8 is replaced as a whole, as Hugging Face's decoder
   // does. SentencePiece's decoder replaces only the invalid parts.
-  bool replaces_byte_runs() const { return byte_fallback_ && !sentencepiece_; }
+  bool replaces_invalid_byte_runs() const { return byte_fallback_ && !sentencepiece_; }
 
   // Appends the text of the token `name`. `first` says whether the token begins the decoded text. Returns false if
   // there is no memory.
@@ -67,15 +67,16 @@ class Unigram {
 
  private:
   Status create_scores(const TokenizerDescription& description);
-  Status create_special(const TokenizerDescription& description);
+  Status create_special_flags(const TokenizerDescription& description);
   [[nodiscard]] bool tokenize_word(const NormalizedText& text, size_t begin, size_t end, bool match_special,
                                    UnigramWorkspace* workspace, Pieces* pieces) const;
-  [[nodiscard]] bool find_best(std::string_view word, bool match_special, UnigramWorkspace* workspace) const;
-  void reach(size_t begin, size_t end, double score, int32_t token, UnigramWorkspace* workspace) const;
-  [[nodiscard]] bool emit(const NormalizedText& text, size_t word, UnigramWorkspace* workspace, Pieces* pieces) const;
-  [[nodiscard]] bool emit_unknown(const NormalizedText& text, size_t begin, size_t end, Pieces* pieces) const;
+  [[nodiscard]] bool viterbi(std::string_view word, bool match_special, UnigramWorkspace* workspace) const;
+  void improve_best(size_t begin, size_t end, double score, int32_t token, UnigramWorkspace* workspace) const;
+  [[nodiscard]] bool append_parts(const NormalizedText& text, size_t word, UnigramWorkspace* workspace,
+                                  Pieces* pieces) const;
+  [[nodiscard]] bool append_unknown(const NormalizedText& text, size_t begin, size_t end, Pieces* pieces) const;
   bool is_unknown(int32_t token) const { return token == unknown_piece || token == unk_token_; }
-  Piece piece(int32_t token, const NormalizedText& text, size_t begin, size_t end) const;
+  Piece make_piece(int32_t token, const NormalizedText& text, size_t begin, size_t end) const;
 
   bool sentencepiece_ = false;
   NormalizerSteps steps_;

@@ -103,10 +103,10 @@ bool Vocabulary::name_of(int32_t id, Name* name) const {
     for (; named != named_.end() && named->id == id; ++named) name->special = name->special || named->special;
     return true;
   }
-  return own_name_of(id, name);
+  return vocabulary_name_of(id, name);
 }
 
-bool Vocabulary::own_name_of(int32_t id, Name* name) const {
+bool Vocabulary::vocabulary_name_of(int32_t id, Name* name) const {
   const int32_t token = token_of(id);
   if (token < 0) return false;
   *name = {token_bytes(token), false, false};

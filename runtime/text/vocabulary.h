@@ -38,9 +38,9 @@ class Vocabulary {
   // Finds the name of a model id. Returns false if no token has the id. The name of an added token that is normalised
   // is its normal form.
   bool name_of(int32_t id, Name* name) const;
-  // Finds the name that the vocabulary itself has for a model id, ignoring added tokens. Tokens of a template are named
-  // in this way. Returns false if the vocabulary lacks the id.
-  bool own_name_of(int32_t id, Name* name) const;
+  // Finds the name that the vocabulary itself has for a model id, ignoring added tokens. Returns false if the
+  // vocabulary lacks the id.
+  bool vocabulary_name_of(int32_t id, Name* name) const;
 
  private:
   struct Named {

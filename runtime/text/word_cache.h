@@ -23,7 +23,7 @@ class WordCache {
   };
 
   // Empties the cache unless the same `owner` has filled it. Returns false if there is no memory.
-  [[nodiscard]] bool prepare(uint64_t owner) {
+  [[nodiscard]] bool clear_unless_owned_by(uint64_t owner) {
     if (owner == owner_ && !slots_.empty()) return true;
     owner_ = owner;
     return slots_.try_assign(slot_count, Slot{});

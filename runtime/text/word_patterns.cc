@@ -199,7 +199,7 @@ size_t letters_end(const Pattern& pattern, std::string_view text, size_t at) {
   return pattern.trailing_contraction ? end + contraction(text, end, true) : end;
 }
 
-size_t younger_end(const Pattern& pattern, std::string_view text, size_t at) {
+size_t newer_expression_end(const Pattern& pattern, std::string_view text, size_t at) {
   if (pattern.leading_contraction) {
     if (const size_t length = contraction(text, at, true); length != 0) return at + length;
   }
@@ -231,7 +231,7 @@ size_t younger_end(const Pattern& pattern, std::string_view text, size_t at) {
 
 }  // namespace
 
-std::string_view expression_of(SplitKind kind) {
+std::string_view regular_expression_of(SplitKind kind) {
   switch (kind) {
     case SplitKind::gpt2:
       return R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
@@ -260,7 +260,7 @@ std::string_view expression_of(SplitKind kind) {
 }
 
 size_t word_end(SplitKind kind, std::string_view text, size_t at) {
-  return kind == SplitKind::gpt2 ? gpt2_end(text, at) : younger_end(pattern_of(kind), text, at);
+  return kind == SplitKind::gpt2 ? gpt2_end(text, at) : newer_expression_end(pattern_of(kind), text, at);
 }
 
 }  // namespace LINFORMER_NAMESPACE

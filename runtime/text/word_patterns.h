@@ -13,7 +13,7 @@ namespace LINFORMER_NAMESPACE {
 constexpr bool is_word_pattern(SplitKind kind) { return kind <= SplitKind::tekken; }
 
 // Returns the regular expression of a kind, as tokenizer.json files write it. is_word_pattern(kind) must be true.
-std::string_view expression_of(SplitKind kind);
+std::string_view regular_expression_of(SplitKind kind);
 
 // Returns the end of the word that begins at text[at], which is the end of the match of the kind's expression. `text`
 // is valid UTF-8, and at < text.size(). The words cover the text without gaps. Reads each character of the word, and of

@@ -31,12 +31,12 @@ Status WordPiece::create(const TokenizerDescription& description, uint64_t owner
   }
   point_ = 512 + random_number() % (prime - 512);
   factor_ = random_number() | 1;
-  continuing_hash_ = extend(empty_hash, prefix);
+  continuing_hash_ = extend_hash(empty_hash, prefix);
   longest_token_ = 0;
   for (size_t token = 0; token < tokens; ++token) {
     const std::string_view bytes = bytes_of(token);
     longest_token_ = std::max(longest_token_, bytes.size());
-    const uint32_t hash = finished(extend(empty_hash, bytes));
+    const uint32_t hash = final_hash(extend_hash(empty_hash, bytes));
     size_t slot = hash & (capacity - 1);
     for (++probes_; entries_[slot].token >= 0 &&
                     (entries_[slot].hash != hash || bytes_of(static_cast<size_t>(entries_[slot].token)) != bytes);
@@ -49,7 +49,7 @@ Status WordPiece::create(const TokenizerDescription& description, uint64_t owner
 }
 
 int32_t WordPiece::find(uint64_t hash, std::string_view piece, bool continuing) const {
-  const uint32_t wanted = finished(hash);
+  const uint32_t wanted = final_hash(hash);
   const size_t mask = entries_.size() - 1;
   for (size_t slot = wanted & mask; entries_[slot].token >= 0; slot = (slot + 1) & mask) {
     if (entries_[slot].hash != wanted) continue;
@@ -78,7 +78,7 @@ bool WordPiece::split_word(std::string_view word, WordPieceWorkspace* workspace)
     const size_t limit = std::min(word.size(), begin + longest_token_);
     for (size_t end = begin; end < limit;) {
       do {
-        hash = extend(hash, word[end++]);
+        hash = extend_hash(hash, word[end++]);
       } while (end < word.size() && is_continuation(word[end]));
       ++workspace->steps;
       const int32_t token = find(hash, word.substr(begin, end - begin), continuing);
@@ -139,7 +139,7 @@ bool WordPiece::tokenize_word(const NormalizedText& normalized, size_t begin, si
 
 bool WordPiece::tokenize(const NormalizedText& normalized, size_t begin, size_t end, WordPieceWorkspace* workspace,
                          Pieces* pieces) const {
-  if (!workspace->cache.prepare(owner_)) return false;
+  if (!workspace->cache.clear_unless_owned_by(owner_)) return false;
   const char* text = normalized.bytes.data();
   size_t word = begin;
   for (size_t at = begin; at < end;) {

@@ -29,7 +29,7 @@ class WordPiece {
 
   // Returns the number of slots of the hash table that create() looked at, so that tests can bound the work without a
   // clock.
-  uint64_t probes() const { return probes_; }
+  uint64_t hash_probes() const { return probes_; }
 
   // Appends the pieces of the bytes [begin, end) of `normalized`. Returns false if there is no memory.
   [[nodiscard]] bool tokenize(const NormalizedText& normalized, size_t begin, size_t end, WordPieceWorkspace* workspace,
@@ -43,16 +43,16 @@ class WordPiece {
   };
   // The hash is the value of a polynomial at a random point, modulo 2^31 - 1 (Carter and Wegman 1979). It is extended
   // byte by byte, so the next longer prefix of a word takes one step for each new byte.
-  uint64_t extend(uint64_t hash, char byte) const {
+  uint64_t extend_hash(uint64_t hash, char byte) const {
     const uint64_t sum = hash * point_ + static_cast<uint8_t>(byte) + 1;
     const uint64_t folded = (sum & prime) + (sum >> 31);
     return folded >= prime ? folded - prime : folded;
   }
-  uint64_t extend(uint64_t hash, std::string_view bytes) const {
-    for (char byte : bytes) hash = extend(hash, byte);
+  uint64_t extend_hash(uint64_t hash, std::string_view bytes) const {
+    for (char byte : bytes) hash = extend_hash(hash, byte);
     return hash;
   }
-  uint32_t finished(uint64_t hash) const { return static_cast<uint32_t>(hash * factor_ >> 32); }
+  uint32_t final_hash(uint64_t hash) const { return static_cast<uint32_t>(hash * factor_ >> 32); }
   int32_t find(uint64_t hash, std::string_view piece, bool continuing) const;
   // Fills workspace->tokens and ends, or leaves them empty if the word can't be split into known pieces.
   [[nodiscard]] bool split_word(std::string_view word, WordPieceWorkspace* workspace) const;

@@ -179,7 +179,7 @@ TEST_CASE("a session uses exactly the planned bytes") {
       options.cpu.threads = threads;
       options.cpu.backend = engine.backend;
       options.cpu.isa = engine.isa;
-      options.run.compute = linformer_test::with_bf16(engine);
+      options.run.compute = linformer_test::bf16_compute(engine);
       Result<Session> session = Session::create(model, options);
       REQUIRE_MESSAGE(session.ok(), session.status().message());
       const Plan& plan = session->plan();

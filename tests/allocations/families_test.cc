@@ -34,13 +34,14 @@ const Family families[] = {
     {"jina-v2", {"hugging-face/jina_encoder", "hugging-face/jina_code_encoder"}},
 };
 
-// Converts the golden case in this folder, and returns the model file.
+// Converts the golden checkpoint in this folder to a model with weights of this type. Returns the bytes of the model
+// file.
 writer::AlignedBytes file_of(const std::string& folder, ElementType type) {
   const std::string config = nlohmann::json::parse(read_file(folder + "/meta.json")).at("config").dump();
   const std::string bytes = read_file(folder + "/checkpoint.safetensors");
   convert::ValueStore store;
   convert::Settings settings;
-  settings.add_given(convert::parse_json(store, config, "config"), "config");
+  settings.add_user_settings(convert::parse_json(store, config, "config"), "config");
   convert::Checkpoint checkpoint = convert::Checkpoint::open(as_bytes(bytes), "memory");
   convert::Report report;
   writer::ModelBuilder builder(type);
@@ -55,7 +56,7 @@ TEST_CASE("each family's sessions use no more bytes than were planned and alloca
       SessionCost all;
       for (const std::string name : family.cases) {
         CAPTURE(name);
-        const writer::AlignedBytes file = file_of(golden_in_tree() + "/" + name, type);
+        const writer::AlignedBytes file = file_of(golden_cases_folder() + "/" + name, type);
         const Result<std::shared_ptr<const Model>> model = Model::load(file);
         REQUIRE_MESSAGE(model.ok(), std::string(model.status().message()));
         for (const bool masks : {false, true}) {

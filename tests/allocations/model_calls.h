@@ -55,14 +55,14 @@ class ModelCalls {
     options.cpu.threads = threads;
     options.cpu.backend = engine.backend;
     options.cpu.isa = engine.isa;
-    options.run.compute = with_bf16(engine);
+    options.run.compute = bf16_compute(engine);
     options.run.padding = masks_ ? Padding::keep : Padding::strip;
     const Result<Plan> planned = plan(*model_, options);
     REQUIRE_MESSAGE(planned.ok(), std::string(planned.status().message()));
     Result<Session> session = Session::create(model_, options);
     REQUIRE_MESSAGE(session.ok(), std::string(session.status().message()));
     CHECK(planned->total_bytes == session->plan().total_bytes);
-    prepare(*session);
+    prepare_outputs(*session);
     const int counted_calls = counting_works() ? calls : 3;
     int failed = 0;
     start_counting();
@@ -77,7 +77,7 @@ class ModelCalls {
   }
 
  private:
-  void prepare(const linformer::Session& session) {
+  void prepare_outputs(const linformer::Session& session) {
     using namespace linformer;
     outputs_.clear();
     std::vector<Output> asked = {Output::embeddings({}), Output::masked_lm({}, positions_)};

@@ -45,9 +45,9 @@ template <class Attempt>
 Attempts with_more_memory(Attempt attempt) {
   Attempts attempts;
   for (;; attempts.needed += attempts.needed < 4096 ? 16 : attempts.needed / 64) {
-    refuse_beyond(attempts.needed);
+    limit_memory(attempts.needed);
     const Status status = attempt();
-    stop_refusing();
+    end_memory_limit();
     if (status.ok()) return attempts;
     REQUIRE_MESSAGE(status.code() == Code::out_of_memory, std::string(status.message()));
     ++attempts.refused;

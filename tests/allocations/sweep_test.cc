@@ -1,5 +1,5 @@
-// Refuses each allocation of many uses of the library in turn. The library must return an error each time and leak no
-// memory.
+// Makes each memory allocation in many uses of the library fail in turn. The library must return an error each time and
+// leak no memory.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -40,30 +40,30 @@ struct Points {
 };
 Points all_points;
 
-// Runs `work` once for each allocation that it makes. In each run this allocation fails, first alone, and then together
-// with all later ones.
+// Runs `work` twice for each allocation that it makes. In the first run only this allocation fails, and in the second
+// run this one and all later ones.
 template <class Work>
 void sweep(const std::string& name, Work work) {
   for (int warm = 0; warm < 2; ++warm) {  // Memory that a process allocates once, such as stacks, exists after this.
     const Status status = work();
     REQUIRE_MESSAGE(status.ok(), name << ": " << status.message());
   }
-  refuse_request(0, false);
+  fail_request(0, false);
   const bool works = work().ok();
   Points points;
-  points.requests = stop_refusing_requests();
+  points.requests = stop_failing_requests();
   REQUIRE(works);
   for (const bool and_later : {false, true}) {
     for (int64_t number = 1; number <= points.requests; ++number) {
       const int64_t before = live_blocks();
-      refuse_request(number, and_later);
+      fail_request(number, and_later);
       const Status status = work();
-      stop_refusing_requests();
+      stop_failing_requests();
       const int64_t lost = live_blocks() - before;
       points.lost += lost;
       ++(status.code() == Code::out_of_memory ? points.refused : points.other);
       CHECK_MESSAGE(status.code() == Code::out_of_memory, name << ", request " << number << ": " << status.message());
-      CHECK_MESSAGE(lost == 0, name << ", request " << number << ": " << lost << " blocks are lost");
+      CHECK_MESSAGE(lost == 0, name << ", request " << number << ": " << lost << " blocks of memory leaked");
     }
   }
   std::printf(
@@ -77,8 +77,8 @@ void sweep(const std::string& name, Work work) {
   all_points.lost += points.lost;
 }
 
-// Loads a model, plans and creates a session of each part, and runs it with every output. The constructor allocates the
-// inputs and outputs of the calls.
+// Loads a model, plans and creates a session for its encoder and one for its decoder, and runs both with every output.
+// The constructor allocates the inputs and outputs of the calls.
 class WholeModel {
  public:
   explicit WholeModel(std::span<const std::byte> file, bool masks) : file_(file) {
@@ -345,16 +345,16 @@ TEST_CASE("every failed allocation is returned as an error and leaks nothing") {
   CHECK(all_points.lost == 0);
 }
 
-TEST_CASE("live_blocks() counts leaked memory, and refuse_request() refuses the named request only") {
+TEST_CASE("live_blocks() counts leaked blocks, and fail_request(2, false) refuses only the second request") {
   if (!counting_works()) return;
   const int64_t before = live_blocks();
   void* volatile kept = std::malloc(10);
   CHECK(live_blocks() == before + 1);
-  refuse_request(2, false);
+  fail_request(2, false);
   void* volatile first = std::malloc(10);
   void* volatile second = std::malloc(10);
   void* volatile third = std::malloc(10);
-  CHECK(stop_refusing_requests() == 3);
+  CHECK(stop_failing_requests() == 3);
   CHECK(first != nullptr);
   CHECK(second == nullptr);
   CHECK(third != nullptr);

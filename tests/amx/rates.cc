@@ -1,6 +1,6 @@
-// Measures on one thread where a product by AMX spends its time, on shapes of the base model: the whole kernel, its
-// tiles without an epilogue, its epilogue without tiles, and the row kernels that run before and after products. Each
-// figure is that of the median call. tests/amx.sh runs this program.
+// Measures on one thread where a matrix product with AMX spends its time, with the shapes of the base model: the whole
+// kernel, its tiles without an epilogue, its epilogue without tiles, and the row kernels that run before and after
+// products. Each printed time is that of the median call. tests/amx.sh runs this program.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -23,9 +23,9 @@ struct TilesAlone : AmxTiles<element> {
   template <bool>
   struct Rows {
     void begin(const GemmArgs&, const TileSums&) {}
-    void finish() {}
+    void finish_row() {}
   };
-  void fold(const GemmArgs&, const TileSums&) {}
+  void add_scaled_slice(const GemmArgs&, const TileSums&) {}
   void finish(const GemmArgs&, const TileSums&) {}
 };
 
@@ -101,7 +101,7 @@ struct Shape {
 template <ElementType type>
 void product(const Kernels& kernels, const Shape& shape) {
   const int64_t width = element_bytes(type), m = shape.m, n = shape.n, k = shape.k;
-  const int64_t row = narrow_row_bytes(type, k);
+  const int64_t row = low_precision_row_bytes(type, k);
   Buffer a(static_cast<size_t>(m * row)), b(static_cast<size_t>(panel_elements(type, k, n) * width)),
       c(static_cast<size_t>(m * n) * 4), bias(static_cast<size_t>(n) * 4), scales(static_cast<size_t>(n) * 4),
       sums(static_cast<size_t>(int8_slices(k) * n) * 4);
@@ -113,11 +113,11 @@ void product(const Kernels& kernels, const Shape& shape) {
     for (int64_t i = 0; i < m; ++i) {
       for (int64_t s = 0; s < int8_slices(k); ++s) {
         const RowScale scale{1e-3f, 128};
-        std::memcpy(a.data + i * row + narrow_codes_bytes(k) + s * static_cast<int64_t>(sizeof scale), &scale,
+        std::memcpy(a.data + i * row + int8_codes_bytes(k) + s * static_cast<int64_t>(sizeof scale), &scale,
                     sizeof scale);
       }
     }
-    args.a.scales = reinterpret_cast<const RowScale*>(a.data + narrow_codes_bytes(k));
+    args.a.scales = reinterpret_cast<const RowScale*>(a.data + int8_codes_bytes(k));
     args.a.scales_ld = row / static_cast<int64_t>(sizeof(RowScale));
   }
   args.b.data = b.data;
@@ -156,7 +156,7 @@ void product(const Kernels& kernels, const Shape& shape) {
 void rows(const Kernels& kernels) {
   constexpr int64_t m = 256, n = 768;
   Buffer x(m * n * 4), y(m * n * 4), weights(n * 4),
-      narrow(static_cast<size_t>(m * narrow_row_bytes(ElementType::bf16, n)));
+      narrow(static_cast<size_t>(m * low_precision_row_bytes(ElementType::bf16, n)));
   x.fill(ElementType::f32), weights.fill(ElementType::f32);
   const auto print = [](const char* name, double seconds, int64_t elements) {
     std::printf("%-28s %6.3f ns for 16 elements\n", name, seconds * 1e9 * 16 / static_cast<double>(elements));
@@ -166,9 +166,9 @@ void rows(const Kernels& kernels) {
           kernels.norm_rows(in, {weights.floats(), weights.floats(), 1e-5f}, out);
         }),
         m * n);
-  const int64_t row = narrow_row_bytes(ElementType::int8, n);
+  const int64_t row = low_precision_row_bytes(ElementType::int8, n);
   const QuantizedRows codes{reinterpret_cast<uint8_t*>(narrow.data), row,
-                            reinterpret_cast<RowScale*>(narrow.data + narrow_codes_bytes(n)),
+                            reinterpret_cast<RowScale*>(narrow.data + int8_codes_bytes(n)),
                             row / static_cast<int64_t>(sizeof(RowScale))};
   print("quantize_rows", seconds_of([&] { kernels.quantize_rows(in, codes); }), m * n);
   print("round_rows", seconds_of([&] {

@@ -1,4 +1,5 @@
-// Tests waits and the team of threads. It is compiled a second time for systems without futexes.
+// Tests waits and the team of threads. The test base_waits compiles this file a second time, with the waits for systems
+// without futexes.
 #include "base/threads.h"
 
 #include <doctest/doctest.h>
@@ -119,7 +120,7 @@ TEST_CASE("each task of each call is done once before the call returns") {
   TaskCounter counter;
   REQUIRE(counter.try_reserve(3));
   for (int call = 0; call < calls; ++call) {
-    counter.begin(tasks, 3);
+    counter.reset(tasks, 3);
     team.run([&](int thread) {
       for (int64_t task; counter.next(thread, &task);) ++done[task];
     });
@@ -134,7 +135,7 @@ TEST_CASE("a thread takes its own tasks first, the same in each call, and then t
   TaskCounter counter;
   REQUIRE(counter.try_reserve(threads));
   for (int call = 0; call < 2; ++call) {
-    counter.begin(tasks, threads);
+    counter.reset(tasks, threads);
     for (int thread = 0; thread < threads; ++thread) {
       int64_t task = -1;
       REQUIRE(counter.next(thread, &task));
@@ -155,10 +156,10 @@ TEST_CASE("a thread takes its own tasks first, the same in each call, and then t
     }
   }
   int64_t task = 0;
-  counter.begin(0, threads);
+  counter.reset(0, threads);
   CHECK(!counter.next(2, &task));
   // If there are fewer tasks than threads, the first threads own one task each.
-  counter.begin(2, threads);
+  counter.reset(2, threads);
   CHECK((counter.next(1, &task) && task == 1));
   CHECK((counter.next(0, &task) && task == 0));
   CHECK(!counter.next(2, &task));

@@ -28,14 +28,14 @@ double flop_of(const RandomModel& shape, int64_t n) {
   return linformer::bench::encoder_flop(*random_model(shape), options, n).all;
 }
 
-// Returns the multiply-adds of a layer without those of its keys and values.
-double rest(double n) { return 2 * n * d * d + 2 * n * d * ffn + 2 * n * k * d; }
+// Returns the multiply-adds of a layer for a text of n tokens, without those that compute its keys and values.
+double multiply_adds_without_kv(double n) { return 2 * n * d * d + 2 * n * d * ffn + 2 * n * k * d; }
 
 TEST_CASE("the FLOPs of layers with E = F follow the formula") {
   for (const int64_t n : {512, 300}) {
     const double rows = static_cast<double>(n);
     // The layer computes (E Z) W, and computes E Z once for keys and values.
-    const double layer = rest(rows) + rows * k * d + 2 * k * d * d;
+    const double layer = multiply_adds_without_kv(rows) + rows * k * d + 2 * k * d * d;
     CHECK(flop_of(small_base(), n) == 2 * 2 * layer);
   }
 }
@@ -43,7 +43,7 @@ TEST_CASE("the FLOPs of layers with E = F follow the formula") {
 TEST_CASE("separate E and F cost one more projection") {
   RandomModel shape = small_base();
   shape.shared_key_value = false;
-  const double layer = rest(512) + 2 * 512 * k * d + 2 * k * d * d;
+  const double layer = multiply_adds_without_kv(512) + 2 * 512 * k * d + 2 * k * d * d;
   CHECK(flop_of(shape, 512) == 2 * 2 * layer);
 }
 
@@ -57,9 +57,9 @@ TEST_CASE("a short text computes E (Z W), or compresses its scores") {
   // d + k) = 118.2.
   for (const int64_t n : {86, 118}) {
     const double rows = static_cast<double>(n);
-    CHECK(flop_of(small_base(), n) == 2 * 2 * (rest(rows) + 2 * rows * d * d + 2 * rows * k * d));
+    CHECK(flop_of(small_base(), n) == 2 * 2 * (multiply_adds_without_kv(rows) + 2 * rows * d * d + 2 * rows * k * d));
   }
-  CHECK(flop_of(small_base(), 119) == 2 * 2 * (rest(119) + 119 * k * d + 2 * k * d * d));
+  CHECK(flop_of(small_base(), 119) == 2 * 2 * (multiply_adds_without_kv(119) + 119 * k * d + 2 * k * d * d));
 }
 
 TEST_CASE("the FLOPs of heads are not counted") {

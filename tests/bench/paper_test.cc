@@ -24,7 +24,7 @@ TEST_CASE("time and memory saved are computed per text") {
   CHECK(*run.time_saved(512, 128) == 2);
   CHECK(*run.memory_saved(512, 128) == 2);
   const double held = 4.0 * 12 * 512 * 512;  // The bytes of one layer's attention matrices.
-  CHECK(*run.memory_saved_of_held_attention(512, 128) == (500 + held) / 250);
+  CHECK(*run.memory_saved_if_scores_stored(512, 128) == (500 + held) / 250);
   CHECK_FALSE(run.time_saved(512, 256));
   CHECK_FALSE(run.time_saved(1024, 128));
   CHECK(run.find(1024, 128) == nullptr);
@@ -36,10 +36,10 @@ TEST_CASE("growth is the exponent that fits best") {
     run.cells.push_back(cell(n, 0, 1e-4 * n * n, 4 * n));
     run.cells.push_back(cell(n, 128, 2e-3 * n * 4, 3 * n * 4, 4));
   }
-  CHECK(*run.time_growth(0) == doctest::Approx(2));
-  CHECK(*run.time_growth(128) == doctest::Approx(1));
-  CHECK(*run.memory_growth(128) == doctest::Approx(1));
-  CHECK_FALSE(run.time_growth(256));
+  CHECK(*run.time_growth_exponent(0) == doctest::Approx(2));
+  CHECK(*run.time_growth_exponent(128) == doctest::Approx(1));
+  CHECK(*run.memory_growth_exponent(128) == doctest::Approx(1));
+  CHECK_FALSE(run.time_growth_exponent(256));
 }
 
 TEST_CASE("the paper's numbers are those of its tables") {
@@ -49,7 +49,7 @@ TEST_CASE("the paper's numbers are those of its tables") {
   CHECK(paper_memory_saved(0, 2) == 0);
 }
 
-TEST_CASE("with no minutes every cell is left out, and gives that reason") {
+TEST_CASE("with a time limit of 0 minutes no cell is measured, and each gives that reason") {
   PaperOptions options;
   options.minutes = 0;
   Limits limits;
@@ -84,7 +84,7 @@ TEST_CASE("at each n the Transformer is measured before the Linformers that are 
   }
 }
 
-TEST_CASE("a cell that doesn't fit into memory is left out, and gives that reason") {
+TEST_CASE("a cell that doesn't fit into memory isn't measured, and gives that reason") {
   PaperOptions options;
   options.free_bytes = 1 << 20;
   options.types = {linformer::ElementType::f32};

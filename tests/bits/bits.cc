@@ -36,7 +36,8 @@ struct Hash {
   }
 };
 
-// Returns the hash of all outputs that the model has. Masked-LM scores are those of the first row of each text only.
+// Returns the hash of all outputs that the model has. The masked-LM scores are only those of the first token of each
+// text.
 std::string bits_of(Session& session, const ModelDescription& description, const std::vector<Input>& inputs) {
   std::vector<Output> asked;
   for (int layer = -1; layer <= 64; ++layer) asked.push_back(Output::hidden({}, layer));

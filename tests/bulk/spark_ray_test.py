@@ -28,7 +28,7 @@ from linformer_cpp._programs import program
 BULK = pathlib.Path(__file__).resolve().parents[2] / "apps/bulk"
 SHARES = (0.4, 0.25, 0.2, 0.1, 0.05)  # The shares of the texts in each file. They differ on purpose.
 MARK = "LINFORMER_BULK_TEST"  # A variable in the environment of this run's processes.
-PROCESSES = {"spark": "pyspark.daemon", "ray": "ray::"}  # A part of the command line of a worker process.
+PROCESSES = {"spark": "pyspark.daemon", "ray": "ray::"}  # The command line of a worker process contains this.
 
 
 def options():
@@ -124,7 +124,7 @@ class Runs:
         return process.returncode, time.monotonic() - begin, json.loads(summaries[-1]) if summaries else {}
 
     def check(self, case, workers, result, **more):
-        """Compares the results with the program's, and removes them."""
+        """Compares the vectors with those of the program linformer, records the run, and removes its output."""
         code, seconds, summary = result
         row = {"engine": self.engine, "workers": workers, "case": case, "seconds": seconds, "summary": summary, **more}
         try:
@@ -176,7 +176,7 @@ class Runs:
             self.failures.append(f"{self.engine}: the second run computed everything again")
 
     def test_error(self, workers):
-        """Tests that a worker finds a file whose footer is valid and whose data are damaged."""
+        """Tests that a worker reports a Parquet file whose footer is valid but whose data are damaged."""
         file = self.scratch / "broken/part.parquet"
         file.parent.mkdir(exist_ok=True)
         pq.write_table(pa.table({"text": [f"text {number}" for number in range(1000)]}), file, compression="zstd")
@@ -197,7 +197,8 @@ def print_table(rows, count):
     print(f"{'engine':10} workers case                              seconds  texts/s  texts/s without start")
     for row in rows:
         rate = row.get("summary", {}).get("rows_per_second", "")
-        whole = "" if "files_there" in row else f"{count / row['seconds']:.0f}"  # A second run computes only a part.
+        # A run that continues one that was killed computes only a part of the texts.
+        whole = "" if "files_there" in row else f"{count / row['seconds']:.0f}"
         bits = {True: "same bits", False: "DIFFERENT"}.get(row.get("same_bits"), "")
         print(f"{row['engine']:10} {row['workers']:7} {row['case']:32} {row['seconds']:8.1f} "
               f"{whole:>8}  {rate!s:>21}  {bits}")

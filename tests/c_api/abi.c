@@ -224,7 +224,7 @@ int main(void) {
   FIELD(lnf_input, state_mask);
   FIELD(lnf_input, query_mask);
   STRUCT(lnf_position);
-  FIELD(lnf_position, text);
+  FIELD(lnf_position, sequence);
   FIELD(lnf_position, position);
   STRUCT(lnf_output);
   FIELD(lnf_output, size);

@@ -1,7 +1,7 @@
 # Compares the ABI of linformer.h or linformer_convert.h with the recorded one, which may only change together with the
 # minor version. FIRST is the first line of the list on a platform with the recorded ABI; on other platforms the test is
-# skipped. STRUCTS and CONSTANTS are the smallest numbers of structs and constants that the header must have, so that
-# the test fails if it doesn't find them. ctest runs this script.
+# skipped. STRUCTS and CONSTANTS are the smallest numbers of structs and constants that this script must find in the
+# header, so that the test fails if the search itself is wrong. ctest runs this script.
 cmake_minimum_required(VERSION 3.22)
 execute_process(COMMAND ${EMULATOR} ${ABI} OUTPUT_VARIABLE abi COMMAND_ERROR_IS_FATAL ANY)
 file(READ ${RECORDED} recorded)

@@ -234,7 +234,7 @@ TEST_CASE("a classifier and an embedder give the same results as in C++") {
   };
   OK(lnf_classify_each(classifier, few, bytes, nullptr, nullptr, 3, visit, &seen, nullptr, &status));
   CHECK(seen.codes == std::vector<lnf_code>{LNF_OK, LNF_OK, LNF_OK});
-  CHECK(seen.tokens == std::vector<int64_t>{3, 3, 2});  // Bytes that aren't UTF-8 are no word.
+  CHECK(seen.tokens == std::vector<int64_t>{3, 3, 2});  // Invalid UTF-8 makes no token.
   seen = {{}, {}, 1};
   OK(lnf_classify_each(classifier, few, bytes, nullptr, nullptr, 3, visit, &seen, nullptr, &status));
   CHECK(seen.codes.size() == 1);

@@ -1,4 +1,4 @@
-// A model, a handle of every kind and the arguments of a valid call. The tests change one argument and expect an error.
+// A model, handles that use it and the arguments of a valid call. The tests change one argument and expect an error.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -41,8 +41,8 @@ struct Hostile : CliFixture {
     lnf_tokenizer_free(tokenizer);
     lnf_model_free(model);
   }
-  // Checks that the call returns this code with a message, that it returns the code without a status too, and that it
-  // writes no output.
+  // Checks that the call returns this code and writes a message into the status, that it returns the same code if the
+  // caller passes no status, and that it writes no output.
   template <class Call>
   void refused(Call&& call, lnf_code code = LNF_INVALID_ARGUMENT) {
     lnf_status status = {LNF_OK, {}};

@@ -14,7 +14,7 @@ struct Sized {
   unsigned char more[4096];
 };
 
-TEST_CASE("structs of wrong sizes are refused, and longer ones are accepted if the rest is 0") {
+TEST_CASE("structs of wrong sizes are refused, and longer structs are accepted if the additional bytes are 0") {
   Hostile f;
   const auto check = [&](auto made, auto call) {
     using T = decltype(made);

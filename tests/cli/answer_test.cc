@@ -72,7 +72,7 @@ TEST_CASE("answer: questions and contexts are read from records, lines and table
   CHECK(shown[0].find("answer") == shown[1].find("good film"));
 }
 
-TEST_CASE("answer: long contexts are read in windows, and questions that leave no room are bad records") {
+TEST_CASE("answer: a long context is read in windows, and a question that is too long makes a bad record") {
   const CliFixture f(with_answers);
   std::string words;
   for (int i = 0; i < 20; ++i) words += "the ";

@@ -118,8 +118,9 @@ struct Projected {
   double error, columns_within, rows_within;
 };
 
-// Returns the numbers for one random projection R of k rows. `r` begins with these rows, before they are divided by the
-// square root of k.
+// Returns the relative error of P R^T R V for a random projection R of k rows, and the shares of columns and of rows
+// whose errors are within the bounds of theorem 1 and theorem 2 for `error`. `r` begins with the rows of R, before they
+// are divided by the square root of k.
 Projected projected(const Numbers& p, const Numbers& v, size_t n, Numbers r, size_t k, double error) {
   const size_t d = v.size() / n;
   r.resize(k * n);
@@ -144,7 +145,7 @@ Projected projected(const Numbers& p, const Numbers& v, size_t n, Numbers r, siz
 
 Numbers random_numbers(uint64_t stream, size_t rows, size_t columns) {
   Numbers out(rows * columns);
-  normal_rows(stream, 0, static_cast<int64_t>(rows), static_cast<int64_t>(columns), out.data());
+  fill_normal_rows(stream, 0, static_cast<int64_t>(rows), static_cast<int64_t>(columns), out.data());
   return out;
 }
 
@@ -214,15 +215,15 @@ TEST_CASE("normal numbers depend only on the stream and on their place") {
   const Numbers wanted = {0.6020658268723165, -1.3178416122258019, 1.5602231273902063,
                           0.7760713603484151, 0.15038248653754205, -0.4153492089363729};
   check_near(random_numbers(1234567, 2, 3), wanted, 1e-14);
-  CHECK(stream_of(7, {512, 0, 1, 2}) == 14212320654926084582u);
-  CHECK(stream_of(7, {512, 0, 1, 3}) != stream_of(7, {512, 0, 1, 2}));
-  CHECK(stream_of(7, {1, 0}) != stream_of(7, {0, 1}));
+  CHECK(random_stream(7, {512, 0, 1, 2}) == 14212320654926084582u);
+  CHECK(random_stream(7, {512, 0, 1, 3}) != random_stream(7, {512, 0, 1, 2}));
+  CHECK(random_stream(7, {1, 0}) != random_stream(7, {0, 1}));
 
   const Numbers all = random_numbers(9, 7, 5);
   CHECK(random_numbers(9, 7, 5) == all);
   CHECK(random_numbers(10, 7, 5) != all);
   Numbers part(2 * 5);
-  normal_rows(9, 3, 2, 5, part.data());
+  fill_normal_rows(9, 3, 2, 5, part.data());
   CHECK(std::equal(part.begin(), part.end(), all.begin() + 3 * 5));
 
   const Numbers many = random_numbers(4, 400, 500);
@@ -280,8 +281,8 @@ TEST_CASE("singular: errors equal those of the full matrices of rank k" * doctes
 TEST_CASE("projected: errors and shares equal the definition's, averaged over the draws" *
           doctest::test_suite("lapack")) {
   if (skipped()) return;
-  // n is larger than a block of rows. d is below, equal to and no multiple of the number of columns that are summed
-  // together.
+  // n is larger than the number of rows that are computed together. The values of d are below, equal to and no multiple
+  // of the number of columns that are summed together.
   const size_t n = 37;
   for (const size_t d : {1, 5, 8, 19}) {
     for (const int draws : {1, 3}) {
@@ -292,7 +293,7 @@ TEST_CASE("projected: errors and shares equal the definition's, averaged over th
       const HeadApproximation head = measured(p, v, n, {error, draws, 0}, 5);
       Numbers errors(n), columns(n), rows(n);
       for (int draw = 0; draw < draws; ++draw) {
-        const Numbers r = random_numbers(stream_of(5, {static_cast<uint64_t>(draw)}), n, n);
+        const Numbers r = random_numbers(random_stream(5, {static_cast<uint64_t>(draw)}), n, n);
         for (size_t k = 1; k <= n; ++k) {
           const Projected wanted = projected(p, v, n, r, k, error);
           errors[k - 1] += wanted.error / draws;
@@ -334,7 +335,7 @@ TEST_CASE("expected: the projection's mean square error is the spread divided by
   CHECK(head.expected_k(0.5) == K());
 }
 
-TEST_CASE("a head has no k if even n rows leave a larger error" * doctest::test_suite("lapack")) {
+TEST_CASE("a head has no k if even a projection of n rows has a larger error" * doctest::test_suite("lapack")) {
   if (skipped()) return;
   const size_t n = 20;
   Numbers identity(n * n);
@@ -364,7 +365,7 @@ TEST_CASE("the approximation of several texts is, for each head, the mean over t
   const auto model = linformer_test::random_model(shape);
   SessionOptions session_options;
   session_options.run.compute = Compute::f32;
-  Session session = cli::take(Session::create(model, session_options));
+  Session session = cli::value_or_throw(Session::create(model, session_options));
   const size_t n = 19;
   const ApproximationOptions options{0.6, 2, 77};
   ApproximationSum sum(*model, n, options, 1), threaded(*model, n, options, 3), other(*model, n, {0.6, 2, 78}, 1);
@@ -377,7 +378,7 @@ TEST_CASE("the approximation of several texts is, for each head, the mean over t
     threaded.add(&session, ids, [] {});
     other.add(&session, ids, [] {});
     AttentionMatrices matrices(*model);
-    matrices.read(&session, ids);
+    matrices.run(&session, ids);
     AttentionMatrices::Scratch scratch;
     Numbers p, v;
     for (size_t l = 0; l < shape.layers; ++l) {
@@ -385,7 +386,7 @@ TEST_CASE("the approximation of several texts is, for each head, the mean over t
         const OneBlasThread one;
         matrices.matrix(static_cast<int>(l), static_cast<int>(h), &scratch, &p);
         matrices.values(static_cast<int>(l), static_cast<int>(h), &scratch, &v);
-        ErrorMeasure(options).add(p, v, n, stream_of(77, {n, text, l, h}), &wanted[l][h]);
+        ErrorMeasure(options).add(p, v, n, random_stream(77, {n, text, l, h}), &wanted[l][h]);
       }
     }
   }
@@ -429,11 +430,11 @@ TEST_CASE("enough_k gives the k that is enough for half of the heads and for all
   check_enough(enough_k(at.layers[0], KindOfK::projected, 0.5), 4, {});
   check_enough(enough_k(at.layers[1], KindOfK::projected, 0.5), 7, 9);
   check_enough(enough_k({head_with(10, 11, 1, 1)}, KindOfK::projected, 0.5), {}, {});
-  CHECK(*mean_at(at, &HeadApproximation::columns_within, 4) == doctest::Approx(0.4));
-  CHECK_FALSE(mean_at(at, &HeadApproximation::columns_within, 11).has_value());
+  CHECK(*mean_at_rank(at, &HeadApproximation::columns_within, 4) == doctest::Approx(0.4));
+  CHECK_FALSE(mean_at_rank(at, &HeadApproximation::columns_within, 11).has_value());
 
   const ApproximationReport report{{at}, {0.5, 5, 0}, "a.lnfr", "book.txt"};
-  CHECK(described_texts(report) == "1 text of 10 tokens (book.txt)");
+  CHECK(describe_texts(report) == "1 text of 10 tokens (book.txt)");
   const nlohmann::ordered_json json = approximation_json(report)["lengths"][0];
   CHECK(json["theorem_1"]["k"] == 93);                   // 5 * 2.302585 / 0.125 = 92.1
   CHECK(json["theorem_1"]["columns_within"].is_null());  // k is more than n

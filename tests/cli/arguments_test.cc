@@ -99,7 +99,7 @@ TEST_CASE("tokenize takes the second text of a pair as an argument") {
   CHECK(has(arguments.out, "[2,5,3,6,7,3]"));
 }
 
-TEST_CASE("tokenize: special tokens that leave no room are an error") {
+TEST_CASE("tokenize: --max-tokens below the number of special tokens is an error") {
   const CliFixture f;
   const std::vector<std::string> cut = {"tokenize", f.model(), "good bad film", "--max-tokens", "1"};
   const Ran error = run(cut);
@@ -309,7 +309,7 @@ TEST_CASE("an unknown value of LINFORMER_ISA is a usage error of every program a
 }
 
 // This test needs neither a CUDA device nor a build with CUDA.
-TEST_CASE("a device that can't be used is one error line of every command, and nothing is written") {
+TEST_CASE("a device that can't be used gives one error line in every command, and nothing is written") {
   const CliFixture f;
   const std::string out = f.path("out");
   const std::vector<std::vector<std::string>> commands = {

@@ -23,7 +23,7 @@ inline std::string npy_bytes(const std::string& type, const Shape& shape, const 
   return file + header + data;
 }
 
-inline std::string id_array(const std::vector<std::vector<int64_t>>& rows, bool narrow = false) {
+inline std::string npy_of_ids(const std::vector<std::vector<int64_t>>& rows, bool narrow = false) {
   std::string data;
   for (const auto& row : rows) {
     for (const int64_t id : row) data.append(reinterpret_cast<const char*>(&id), narrow ? 4 : 8);
@@ -33,7 +33,7 @@ inline std::string id_array(const std::vector<std::vector<int64_t>>& rows, bool 
 }
 
 template <class T>
-std::string float_array(const Shape& shape, const std::vector<T>& values) {
+std::string npy_of_floats(const Shape& shape, const std::vector<T>& values) {
   return npy_bytes(sizeof(T) == 8 ? "<f8" : "<f4", shape,
                    std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)));
 }
@@ -49,7 +49,7 @@ struct FloatArray {
   }
 };
 
-inline FloatArray load_array(const std::string& bytes) {
+inline FloatArray parse_float_npy(const std::string& bytes) {
   const NpyArray array = parse_npy(bytes);
   CHECK(array.dtype == "<f4");
   if (array.bytes.empty()) return {array.shape, {}};

@@ -64,7 +64,7 @@ TEST_CASE("bench: a saved file is measured, with a table and a profile") {
   const Ran widened = run({"bench", model, "--seconds", "0", "--threads", "1", "--compute", "f32", "--json"});
   REQUIRE(widened.code == 0);
   const json row = json::parse(widened.out).at("results")[0];
-  CHECK(row.at("n") == 24);  // the most tokens that the file takes
+  CHECK(row.at("n") == 24);  // the model's largest number of tokens
   CHECK(row.at("weights") == "int8");
   CHECK(row.at("compute") == "f32");
   CHECK(row.at("precision").get<std::string>().find(": the options ask for f32.") != std::string::npos);
@@ -133,7 +133,7 @@ TEST_CASE("bench: arguments that can't be measured are refused in one line") {
   }
 }
 
-TEST_CASE("bench: the share of the limit counts work on weights of another type at that type's limit") {
+TEST_CASE("bench: the share of the limit compares the work on weights of each type with the limit of that type") {
   using namespace linformer;
   bench::Report report;
   report.limits.f32.giga = 100;
@@ -248,7 +248,7 @@ TEST_CASE("bench --paper: cells that don't fit into --minutes are left blank and
   const std::vector<std::string> lines = lines_of(read_file(csv));
   REQUIRE(lines.size() == 1 + 2 + 2 + 3);
   for (const std::string& line : lines) CHECK(std::count(line.begin(), line.end(), ',') == 14);
-  CHECK(has(lines[1], ",512,0,5,"));  // five texts of 512 tokens in a call of 3,000
+  CHECK(has(lines[1], ",512,0,5,"));  // a call of 3,000 tokens has five texts of 512
   CHECK(read_file(svg).starts_with("<svg "));
 }
 

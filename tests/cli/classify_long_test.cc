@@ -60,7 +60,7 @@ TEST_CASE("--on-long window gives the mean over windows that cover the whole tex
   CHECK(two["windows"] == 2);
   CHECK(two["truncated"] == false);
   CHECK(two["tokens"] == 20);
-  // The answer is the mean of what the model says about each window alone.
+  // Each probability is the mean of those that the model gives for the windows alone.
   const json first = classify(f, words(10, "good", "film")), second = classify(f, words(10, "film", "bad"));
   for (const char* label : {"neg", "neu", "pos"}) {
     const auto probability = [&](const json& answer) {
@@ -87,7 +87,7 @@ TEST_CASE("--on-long window gives the mean over windows that cover the whole tex
   CHECK_FALSE(classify(f, "good", {"--on-long", "window"}).contains("windows"));
 }
 
-TEST_CASE("--pad-to acts with --padding keep and is removed with strip") {
+TEST_CASE("padding of --pad-to changes the answer with --padding keep, and is removed with --padding strip") {
   const CliFixture f;
   const json plain = classify(f, "good film"), stripped = classify(f, "good film", {"--pad-to", "12"});
   const json kept = classify(f, "good film", {"--pad-to", "12", "--padding", "keep"});
@@ -116,7 +116,8 @@ TEST_CASE("backends and instruction sets agree") {
     arguments.insert(arguments.end(), flags.begin(), flags.end());
     const Ran ran = run(arguments);
     if (ran.code != 0) {
-      // The machine or the build lacks it. The program must say so instead of using something else.
+      // The machine or the build lacks this backend or instruction set. The program must give an error instead of
+      // using another one.
       CHECK(ran.err.rfind("linformer: ", 0) == 0);
       continue;
     }

@@ -269,7 +269,7 @@ TEST_CASE("classify: --logits writes a row for each record") {
   CHECK(logits[1] == doctest::Approx(0.05));
   CHECK(std::isnan(logits[4]));
   CHECK(logits[6] > 0);
-  CHECK(f.entries() == 3);
+  CHECK(f.entry_count() == 3);
   CHECK(run({"classify", f.model(), "good", "--logits", "-"}).code == 2);
   CHECK(run({"classify", f.model(), "good", "--logits", f.path("no/such/l.npy")}).code == 1);
 }

@@ -40,7 +40,7 @@ struct Models : CliFixture {
     for (const std::string& argument : input()) arguments.push_back(argument);
     const Ran ran = run(arguments);
     REQUIRE_MESSAGE(ran.code == 0, ran.err);
-    return load_array(read_file(path("o.npy")));
+    return parse_float_npy(read_file(path("o.npy")));
   }
 };
 

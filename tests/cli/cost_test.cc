@@ -1,4 +1,4 @@
-// Tests how much memory and output an input may cause for its size, as apps/cli/docs/cost.md promises.
+// Tests that memory and output stay within the multiples of the input's size that apps/cli/docs/cost.md states.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -14,8 +14,10 @@ namespace linformer_test::cost_test {
 namespace {
 
 constexpr uint64_t megabyte = 1 << 20;
-constexpr uint64_t size = 8 * megabyte / watched_share;  // bytes of an input
-constexpr uint64_t rest = 96 * megabyte;  // of the program, its libraries and session, and of this process before exec
+constexpr uint64_t size = 8 * megabyte / input_divisor;  // bytes of an input
+// The memory that the program needs for any input: for its code, libraries and session, and for the copy of this
+// process before exec.
+constexpr uint64_t rest = 96 * megabyte;
 
 struct Cost {
   int code;
@@ -80,7 +82,7 @@ TEST_CASE("cost: memory for ids is at most a multiple of the input, in one line 
   const std::string out = f.path("out");
   const std::string one = "[5" + repeated(",5", size) + "]\n", many = repeated("[5]\n", size / 2);
   const Cost refused = cost_of({"encode", f.model(), "--ids", f.file("one", one), "-o", f.path("o.npy")}, out);
-  CHECK(refused.code == 1);  // more ids than the model takes, which is known after the line was read
+  CHECK(refused.code == 1);  // the line has more ids than the model takes, which is known only at its end
   if (measures_memory) CHECK(refused.memory < rest + 16 * one.size());
   const Cost held =
       cost_of({"encode", f.model(), "--ids", f.file("many", many), "--what", "pooled", "-o", f.path("o.npy")}, out);

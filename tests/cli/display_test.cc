@@ -54,7 +54,7 @@ TEST_CASE("numbers are printed with grouped, fixed, significant or shortest digi
   CHECK(significant(1.0 / 3, 7) == "0.3333333");
   CHECK(significant(2.5e-12, 7) == "2.5e-12");
   CHECK(significant(std::numeric_limits<double>::quiet_NaN(), 7) == "-");
-  CHECK(shortest(0.1f) == 0.1);
+  CHECK(double_of_shortest_text(0.1f) == 0.1);
   CHECK(shortest_text(0.1f) == "0.1");
   CHECK(shortest_text(1.25e-9f) == "1.25e-09");
   CHECK(std::stof(shortest_text(-1.17549435e-38f)) == -1.17549435e-38f);

@@ -40,13 +40,13 @@ void check_close(const std::vector<float>& a, const std::vector<float>& b) {
 TEST_CASE("embed: rows are pooled as --pooling says, and divided by the vector's length with --normalize") {
   const CliFixture f;
   const std::string file = f.file("t.txt", "good film\na bad plot .\n");
-  const FloatArray hidden = load_array(run({"encode", f.model(), "-i", file, "-o", "-"}).out);  // 4 and 6 tokens
+  const FloatArray hidden = parse_float_npy(run({"encode", f.model(), "-i", file, "-o", "-"}).out);  // 4 and 6 tokens
   const auto embed = [&](std::vector<std::string> more) {
     more.insert(more.begin(), {"embed", f.model(), "-i", file, "-o", f.path("o.npy")});
     const Ran ran = run(more);
     CHECK(ran.code == 0);
     CHECK(ran.err == "");
-    return load_array(read_file(f.path("o.npy")));
+    return parse_float_npy(read_file(f.path("o.npy")));
   };
   const FloatArray means = embed({"--pooling", "mean"});
   CHECK(means.shape == Shape{2, 16});
@@ -81,10 +81,11 @@ TEST_CASE("embed: the model's own pooling is the default, and options override i
     more.insert(more.begin(), {"embed", f.model(), "-i", file, "-o", "-"});
     const Ran ran = run(more);
     CHECK(ran.code == 0);
-    return load_array(ran.out);
+    return parse_float_npy(ran.out);
   };
   const FloatArray own = embed({}), bare = embed({"--no-normalize"});
-  CHECK(load_array(run({"encode", f.model(), "-i", file, "--what", "embedding", "-o", "-"}).out).values == own.values);
+  CHECK(parse_float_npy(run({"encode", f.model(), "-i", file, "--what", "embedding", "-o", "-"}).out).values ==
+        own.values);
   CHECK(embed({"--pooling", "mean"}).values == bare.values);
   CHECK(embed({"--normalize"}).values == own.values);
   for (size_t t = 0; t < 2; ++t) {
@@ -111,7 +112,7 @@ TEST_CASE("embed: JSON lines carry ids, and bad records keep their place") {
   CHECK(ran.err == "linformer: 1 of 3 records bad\n");
   const Ran array = run({"embed", f.model(), "-i", file, "--id", "k", "-o", f.path("o.npy")});
   CHECK(array.code == 1);
-  const FloatArray values = load_array(read_file(f.path("o.npy")));
+  const FloatArray values = parse_float_npy(read_file(f.path("o.npy")));
   REQUIRE(values.shape == Shape{3, 16});
   for (const float value : values.row(1)) CHECK(std::isnan(value));
   for (const size_t t : {0u, 2u}) {
@@ -161,7 +162,7 @@ TEST_CASE("embed: --dimensions cuts a vector before it is divided by its length"
     more.insert(more.begin(), {"embed", f.model(), "-i", file, "-o", "-"});
     const Ran ran = run(more);
     CHECK(ran.code == 0);
-    return load_array(ran.out);
+    return parse_float_npy(ran.out);
   };
   const FloatArray all = embed({"--no-normalize"}), cut = embed({"--dimensions", "5"}),
                    bare = embed({"--no-normalize", "--dimensions", "5"});
@@ -194,7 +195,7 @@ TEST_CASE("embed and search: --prompt names the prompt that is put before each t
     const Ran ran = run(more);
     CHECK(ran.code == 0);
     CHECK(ran.err == "");
-    return load_array(ran.out).values;
+    return parse_float_npy(ran.out).values;
   };
   CHECK(embed({"plot"}) == embed({"--prompt", "", "bad film plot"}));
   CHECK(embed({"--prompt", "query", "plot"}) == embed({"--prompt", "", "good plot"}));
@@ -235,7 +236,7 @@ TEST_CASE("embed: a static embedding gives zeros for a text without tokens") {
   const Ran ran = run({"embed", f.model(), "-i", file, "-o", "-"});
   CHECK(ran.code == 0);
   CHECK(ran.err == "");
-  const FloatArray vectors = load_array(ran.out);
+  const FloatArray vectors = parse_float_npy(ran.out);
   CHECK(vectors.row(0)[0] == 1);
   CHECK(vectors.row(1) == std::vector<float>(sentiment_width));
   for (const char* flag : {"--plan", "--tensors", "--memory=12"}) {
@@ -258,7 +259,7 @@ TEST_CASE("embed --sparse: a token's number is log(1 + its largest logit) if tha
   const auto answers = json_lines(ran.out);
   REQUIRE(answers.size() == texts.size());
   for (size_t t = 0; t < texts.size(); ++t) {
-    const FloatArray logits = load_array(run({"encode", f.model(), texts[t], "--what", "mlm", "-o", "-"}).out);
+    const FloatArray logits = parse_float_npy(run({"encode", f.model(), texts[t], "--what", "mlm", "-o", "-"}).out);
     std::vector<float> largest(13);
     for (size_t row = 0; row < static_cast<size_t>(logits.shape[1]); ++row) {
       for (size_t i = 0; i < largest.size(); ++i) largest[i] = std::max(largest[i], logits.row(row)[i]);

@@ -20,7 +20,7 @@ FloatArray encode(const CliFixture& f, const std::string& ids, const std::string
   const Ran ran = run(more);
   CHECK(ran.code == 0);
   CHECK(ran.err == "");
-  return load_array(read_file(f.path("out.npy")));
+  return parse_float_npy(read_file(f.path("out.npy")));
 }
 
 const std::vector<float> zeros(sentiment_width, 0.f);
@@ -29,8 +29,8 @@ const std::vector<float> zeros(sentiment_width, 0.f);
 
 TEST_CASE("encode: every output has its shape, from npy and from JSON lines") {
   const CliFixture f;
-  const std::string npy = f.file("ids.npy", id_array({{2, 5, 3}, {2, 6, 3}}));
-  const std::string narrow = f.file("ids4.npy", id_array({{2, 5, 3}, {2, 6, 3}}, true));
+  const std::string npy = f.file("ids.npy", npy_of_ids({{2, 5, 3}, {2, 6, 3}}));
+  const std::string narrow = f.file("ids4.npy", npy_of_ids({{2, 5, 3}, {2, 6, 3}}, true));
   const std::string lines = f.file("ids.jsonl", "[2, 5, 3]\r\n\n[2,6,3]");
   const FloatArray hidden = encode(f, npy, "hidden");
   CHECK(hidden.shape == Shape{2, 3, 16});
@@ -76,7 +76,7 @@ TEST_CASE("encode: ragged input is filled with zero rows") {
 
 TEST_CASE("encode: padding tokens are stripped by default, and take part with --padding keep") {
   const CliFixture f;
-  const std::string padded = f.file("padded.npy", id_array({{2, 5, 3, 0, 0}, {2, 6, 7, 8, 3}}));
+  const std::string padded = f.file("padded.npy", npy_of_ids({{2, 5, 3, 0, 0}, {2, 6, 7, 8, 3}}));
   const std::string bare = f.file("bare.jsonl", "[2, 5, 3]\n[2, 6, 7, 8, 3]\n");
   for (const char* what : {"hidden", "mlm", "pooled", "logits"}) {
     CAPTURE(what);
@@ -93,7 +93,7 @@ TEST_CASE("encode: padding tokens are stripped by default, and take part with --
   // A row may have more padding tokens than the model takes tokens, because they are stripped.
   std::vector<int64_t> long_row(40, 0);
   long_row[20] = 5;
-  CHECK(encode(f, f.file("long.npy", id_array({long_row})), "hidden").shape == Shape{1, 40, 16});
+  CHECK(encode(f, f.file("long.npy", npy_of_ids({long_row})), "hidden").shape == Shape{1, 40, 16});
 }
 
 TEST_CASE("encode: padding tokens in one line don't widen the array") {
@@ -115,31 +115,31 @@ TEST_CASE("encode: padding tokens in one line don't widen the array") {
   CHECK(encode(f, padded, "hidden", {"--padding", "keep"}).shape == Shape{2, 7, 16});
   // Texts may contain padding tokens too.
   const Ran texts = run({"encode", f.model(), "[PAD] good [PAD] [PAD]", "good", "-o", "-"});
-  CHECK(load_array(texts.out).shape == Shape{2, 3, 16});
+  CHECK(parse_float_npy(texts.out).shape == Shape{2, 3, 16});
 }
 
 TEST_CASE("encode: ids are read from a pipe, and the array is written to one") {
   const CliFixture f;
-  const Ran from_npy = run({"encode", f.model(), "--ids", "-", "-o", "-"}, id_array({{2, 5, 3}}));
+  const Ran from_npy = run({"encode", f.model(), "--ids", "-", "-o", "-"}, npy_of_ids({{2, 5, 3}}));
   CHECK(from_npy.code == 0);
   const Ran from_lines = run({"encode", f.model(), "--ids", "-", "-o", "-"}, "[2,5,3]\n");
   CHECK(from_lines.out == from_npy.out);
-  CHECK(load_array(from_npy.out).shape == Shape{1, 3, 16});
-  CHECK(load_array(run({"encode", f.model(), "--ids", "-", "-o", "-"}, "").out).shape == Shape{0, 0, 16});
+  CHECK(parse_float_npy(from_npy.out).shape == Shape{1, 3, 16});
+  CHECK(parse_float_npy(run({"encode", f.model(), "--ids", "-", "-o", "-"}, "").out).shape == Shape{0, 0, 16});
 }
 
 TEST_CASE("encode: texts are tokenized, and long ones are cut or refused") {
   const CliFixture f;
   const Ran texts = run({"encode", f.model(), "good", "a bad film", "-o", "-"});
   const FloatArray expected = encode(f, f.file("ids.jsonl", "[2,5,3]\n[2,8,6,7,3]\n"), "hidden");
-  CHECK(load_array(texts.out).values == expected.values);
+  CHECK(parse_float_npy(texts.out).values == expected.values);
   const Ran file = run({"encode", f.model(), "-i", f.file("t.txt", "good\na bad film\n"), "-o", "-"});
-  CHECK(load_array(file.out).values == expected.values);
+  CHECK(parse_float_npy(file.out).values == expected.values);
   std::string long_text;
   for (int i = 0; i < 30; ++i) long_text += "film ";
   const Ran cut = run({"encode", f.model(), long_text, "-o", "-"});
   CHECK(cut.code == 0);
-  CHECK(load_array(cut.out).shape == Shape{1, 12, 16});
+  CHECK(parse_float_npy(cut.out).shape == Shape{1, 12, 16});
   CHECK(cut.err == "linformer: 1 of 1 texts cut to 12 tokens\n");
   CHECK(run({"encode", f.model(), long_text, "-o", "-", "--on-long", "error"}).code == 1);
   const Ran bad = run({"encode", f.model(), "-i", f.file("b.jsonl", "{\"text\":\"a\"}\n{\n"), "-o", f.path("no.npy")});
@@ -149,12 +149,12 @@ TEST_CASE("encode: texts are tokenized, and long ones are cut or refused") {
 
 TEST_CASE("encode: wrong input gives one line, exit code 1 and no file") {
   const CliFixture f;
-  const std::string bad[] = {id_array({{2, 13, 3}}),
-                             id_array({{2, -1, 3}}),
-                             id_array({{int64_t{1} << 32, 5}}),
-                             id_array({{0, 0, 0}}),
-                             id_array({std::vector<int64_t>(13, 5)}),
-                             id_array({{2, 5}}) + "x",
+  const std::string bad[] = {npy_of_ids({{2, 13, 3}}),
+                             npy_of_ids({{2, -1, 3}}),
+                             npy_of_ids({{int64_t{1} << 32, 5}}),
+                             npy_of_ids({{0, 0, 0}}),
+                             npy_of_ids({std::vector<int64_t>(13, 5)}),
+                             npy_of_ids({{2, 5}}) + "x",
                              "[2, 13]\n",
                              "[]\n",
                              "[2, 1.5]\n",
@@ -172,24 +172,25 @@ TEST_CASE("encode: wrong input gives one line, exit code 1 and no file") {
     CHECK(ran.code == 1);
     CHECK(lines_of(ran.err).size() == 1);
   }
-  CHECK(f.entries() == 2);
+  CHECK(f.entry_count() == 2);
   const Ran place = run({"encode", f.model(), "--ids", f.file("ids", "[2]\n[2,13]\n"), "-o", f.path("out.npy")});
   CHECK(place.err.find("ids:2, token 1: id 13 is outside the vocabulary of 13") != std::string::npos);
   // Each padding token in an array would be a row of the output for every text. Therefore the number of tokens with
   // their padding is limited too.
   std::vector<int64_t> padded(500001, 0);
   padded[0] = 5;
-  const std::string pads = id_array({padded}, true);
+  const std::string pads = npy_of_ids({padded}, true);
   for (const char* what : {"hidden", "mlm", "hidden:0"}) {
     const Ran ran = run({"encode", f.model(), "--ids", f.file("ids", pads), "--what", what, "-o", f.path("out.npy")});
     CHECK(ran.code == 1);
     CHECK(ran.err.find("text 1 has 500001 tokens with its pads, and at most 48 are allowed") != std::string::npos);
   }
-  CHECK(f.entries() == 2);
+  CHECK(f.entry_count() == 2);
   CHECK(encode(f, f.file("ids", pads), "pooled").shape == Shape{1, 16});
-  CHECK(encode(f, f.file("ids", id_array({{2, 5, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0}})), "hidden").shape == Shape{1, 12, 16});
+  CHECK(encode(f, f.file("ids", npy_of_ids({{2, 5, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0}})), "hidden").shape ==
+        Shape{1, 12, 16});
   // --padding keep counts pads as tokens.
-  CHECK(run({"encode", f.model(), "--ids", f.file("ids", id_array({std::vector<int64_t>(13, 0)})), "-o",
+  CHECK(run({"encode", f.model(), "--ids", f.file("ids", npy_of_ids({std::vector<int64_t>(13, 0)})), "-o",
              f.path("out.npy"), "--padding", "keep"})
             .code == 1);
 }
@@ -211,7 +212,7 @@ TEST_CASE("encode: unknown outputs, missing arguments and missing model parts ar
   CHECK(run({"encode", bare.model(), "a", "-o", "-"}).code == 1);
 }
 
-TEST_CASE("encode: the output replaces a file whole or not at all") {
+TEST_CASE("encode: the output replaces an existing file completely or not at all") {
   const CliFixture f;
   const std::string ids = f.file("ids.jsonl", "[2, 5, 3]\n"), out = f.file("out.npy", "old");
   CHECK(run({"encode", f.model(), "--ids", f.path("absent"), "-o", out}).code == 1);
@@ -219,9 +220,9 @@ TEST_CASE("encode: the output replaces a file whole or not at all") {
   std::filesystem::create_symlink(out, f.path("link.npy"));
   CHECK(run({"encode", f.model(), "--ids", ids, "-o", f.path("link.npy")}).code == 0);
   CHECK(std::filesystem::is_symlink(f.path("link.npy")));
-  CHECK(load_array(read_file(out)).shape == Shape{1, 3, 16});
+  CHECK(parse_float_npy(read_file(out)).shape == Shape{1, 3, 16});
   CHECK(run({"encode", f.model(), "--ids", ids, "-o", f.path("absent/out.npy")}).code == 1);
-  CHECK(f.entries() == 4);
+  CHECK(f.entry_count() == 4);
 }
 
 }  // namespace linformer_test::encode_test

@@ -37,12 +37,14 @@ TEST_CASE("labels are found by name, by name in another case, as LABEL_i, or els
   CHECK(cases.find("US") == size_t{1});
   CHECK_FALSE(cases.find("Us").has_value());
   CHECK(
-      labels.unknown("good") ==
+      labels.unknown_label_message("good") ==
       "label 'good' is not one of this model's labels: 1, 0, pos, Neg, STRA\u00dfE, label_0; or an index from 0 to 5");
   std::vector<std::string> many;
   for (int i = 0; i < 1000; ++i) many.push_back("class " + std::to_string(i));
-  CHECK(LabelNames(many).unknown("x").find("class 9, ... (1000); or an index from 0 to 999") != std::string::npos);
-  CHECK(LabelNames({"0", "1", "2"}).unknown("x") == "label 'x' is not one of this model's labels: 0, 1, 2");
+  CHECK(LabelNames(many).unknown_label_message("x").find("class 9, ... (1000); or an index from 0 to 999") !=
+        std::string::npos);
+  CHECK(LabelNames({"0", "1", "2"}).unknown_label_message("x") ==
+        "label 'x' is not one of this model's labels: 0, 1, 2");
 }
 
 TEST_CASE("heads are found by name, or else by index") {

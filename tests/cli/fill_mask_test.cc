@@ -26,8 +26,8 @@ TEST_CASE("fill-mask: each mask gets its likeliest tokens, with probabilities ov
   REQUIRE(answers.size() == 2);
   CHECK(answers[0]["filled"] == "good good film good good");
   CHECK(answers[1]["filled"] == "bad bad bad.");
-  const FloatArray logits =
-      load_array(run({"encode", f.model(), "--ids", f.file("i", "[2,5,4,7,4,5,3]"), "--what", "mlm", "-o", "-"}).out);
+  const FloatArray logits = parse_float_npy(
+      run({"encode", f.model(), "--ids", f.file("i", "[2,5,4,7,4,5,3]"), "--what", "mlm", "-o", "-"}).out);
   REQUIRE(answers[0]["masks"].size() == 2);
   for (size_t m = 0; m < 2; ++m) {
     const json& mask = answers[0]["masks"][m];
@@ -243,7 +243,7 @@ TEST_CASE("fill-mask: spellings of the mask are replaced in time linear in the t
   // A spelling that is itself another token of the tokenizer is not replaced.
   const auto with_token = linformer::TokenizerFactory::create(description);
   REQUIRE(with_token.ok());
-  CHECK(linformer::cli::MaskNames("<m>", *with_token).with_own_mask("<mask> [MASK]") == "<m> [MASK]");
+  CHECK(linformer::cli::MaskNames("<m>", *with_token).normalize_mask_spelling("<mask> [MASK]") == "<m> [MASK]");
   const auto own = std::find_if(description.added_tokens.begin(), description.added_tokens.end(),
                                 [&](const auto& token) { return token.id == description.mask; });
   REQUIRE(own != description.added_tokens.end());
@@ -252,16 +252,16 @@ TEST_CASE("fill-mask: spellings of the mask are replaced in time linear in the t
     const auto tokenizer = linformer::TokenizerFactory::create(description);
     REQUIRE(tokenizer.ok());
     const linformer::cli::MaskNames names(mask, *tokenizer);
-    CHECK(names.with_own_mask("a <mask>[MASK]<mask> b<mask") == "a " + mask + mask + mask + " b<mask");
-    CHECK(names.with_own_mask("") == "");
+    CHECK(names.normalize_mask_spelling("a <mask>[MASK]<mask> b<mask") == "a " + mask + mask + mask + " b<mask");
+    CHECK(names.normalize_mask_spelling("") == "");
     std::string text, expected;
     for (int i = 0; i < 500000; ++i) {
       text += "<mask> ";
       expected += mask + " ";
     }
     const auto start = std::chrono::steady_clock::now();
-    CHECK(names.with_own_mask(text) == expected);
-    CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(10));  // quadratic: more than a minute
+    CHECK(names.normalize_mask_spelling(text) == expected);
+    CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(10));  // in quadratic time: over a minute
   }
 }
 

@@ -65,7 +65,9 @@ int compare_padded(const std::string& golden) {
 
 }  // namespace
 
-TEST_CASE("encode --padding keep reproduces fairseq's padded batches") { CHECK(compare_padded(golden_in_tree()) >= 4); }
+TEST_CASE("encode --padding keep reproduces fairseq's padded batches") {
+  CHECK(compare_padded(golden_cases_folder()) >= 4);
+}
 
 TEST_CASE("encode --padding keep reproduces all of fairseq's padded batches" * doctest::test_suite("shared")) {
   if (const auto golden = shared_path("golden")) CHECK(compare_padded(*golden) >= 15);

@@ -34,7 +34,7 @@ void check_close(const FloatArray& ours, const NpyArray& theirs, double toleranc
 }  // namespace
 
 TEST_CASE("classify and encode --vectors reproduce vit_pytorch with a Linformer") {
-  const std::string golden = golden_in_tree() + "/vit_pytorch_linformer";
+  const std::string golden = golden_cases_folder() + "/vit_pytorch_linformer";
   for (const char* name : {"cls", "mean"}) {
     CAPTURE(name);
     const Folder folder;
@@ -43,18 +43,18 @@ TEST_CASE("classify and encode --vectors reproduce vit_pytorch with a Linformer"
     for (const std::string& run_name : c.runs) {
       const std::vector<float> patches = read_inputs(c, run_name, "tokens", 0).vectors.at(0);
       const int64_t count = static_cast<int64_t>(patches.size()) / 48;
-      const std::string file = folder.file("patches.npy", float_array<float>({1, count, 48}, patches));
+      const std::string file = folder.file("patches.npy", npy_of_floats<float>({1, count, 48}, patches));
       const NpyArray& expected = c.arrays.at(run_name + ".logits.f64");
       CHECK(run({"encode", model, "--vectors", file, "--what", "logits", "-o", folder.path("l.npy")}).code == 0);
-      check_close(load_array(read_file(folder.path("l.npy"))), expected, 1e-5);
+      check_close(parse_float_npy(read_file(folder.path("l.npy"))), expected, 1e-5);
       CHECK(run({"classify", model, "--vectors", file, "--logits", folder.path("c.npy")}).code == 0);
-      check_close(load_array(read_file(folder.path("c.npy"))), expected, 1e-5);
+      check_close(parse_float_npy(read_file(folder.path("c.npy"))), expected, 1e-5);
     }
   }
 }
 
 TEST_CASE("encode reproduces the Long Range Arena's classifiers of one text and of two") {
-  const std::string golden = golden_in_tree() + "/nystromformer";
+  const std::string golden = golden_cases_folder() + "/nystromformer";
   for (const char* name : {"lra_cls", "lra_dual"}) {
     CAPTURE(name);
     const Folder folder;
@@ -68,7 +68,7 @@ TEST_CASE("encode reproduces the Long Range Arena's classifiers of one text and 
     const auto encode = [&](const char* what) {
       const Ran ran = run({"encode", model, "--ids", "-", "--padding", "keep", "--what", what, "-o", "-"}, lines);
       CHECK(ran.code == 0);
-      return load_array(ran.out);
+      return parse_float_npy(ran.out);
     };
     check_close(encode("logits"), c.arrays.at("padded.logits.f64"), 1e-5);
     if (!two) check_close(encode("hidden"), c.arrays.at("padded.features.f64"), 5e-5);
@@ -76,7 +76,7 @@ TEST_CASE("encode reproduces the Long Range Arena's classifiers of one text and 
 }
 
 TEST_CASE("an encoder-decoder is described and its encoder's rows are saved, but its heads are refused in one line") {
-  const std::string golden = golden_in_tree() + "/tatp22/encdec";
+  const std::string golden = golden_cases_folder() + "/tatp22/encdec";
   const Folder folder;
   const std::string model = converted(folder, read_case(golden));
   const Ran described = run({"inspect", model});

@@ -107,14 +107,14 @@ TEST_CASE("gzip: every command reads it, and the name before .gz gives the forma
   }
   const Ran pipe = run({"classify", f.model(), "-", "--format", "csv", "--id", "k"}, gzipped(table));
   CHECK(pipe.out == run({"classify", f.model(), "-", "--format", "csv", "--id", "k"}, table).out);
-  const std::string ids = id_array({{2, 5, 3}});
+  const std::string ids = npy_of_ids({{2, 5, 3}});
   const Ran array = run({"encode", f.model(), "--ids", f.file("ids.npy.gz", gzipped(ids)), "-o", "-"});
   CHECK(array.out == run({"encode", f.model(), "--ids", f.file("ids.npy", ids), "-o", "-"}).out);
   const Ran list = run({"encode", f.model(), "--ids", f.file("ids.jsonl.gz", gzipped("[2,5,3]\n")), "-o", "-"});
   CHECK(list.out == array.out);
 }
 
-TEST_CASE("gzip: lines are answered as their bytes arrive, and a decompression bomb costs only the bound of a line") {
+TEST_CASE("gzip: lines are answered as they arrive, and a decompression bomb takes only the memory of one long line") {
   const CliFixture f;
   Conversation talk({"classify", f.model(), "-", "--json", "--max-line-bytes", "1000000", "--threads", "1"});
   CHECK(talk.write(gzipped("good\n")));

@@ -42,7 +42,7 @@ TEST_CASE("pairs: token types reach the model, from the command line and from fi
     rest.insert(rest.begin(), {"encode", f.model(), "-o", "-"});
     const Ran ran = run(rest);
     CHECK(ran.code == 0);
-    return load_array(ran.out);
+    return parse_float_npy(ran.out);
   };
   const FloatArray with = encode(typed, {"film", "--pair-text", "bad", "--what", "hidden:0"});
   const FloatArray without = encode(plain, {"film", "--pair-text", "bad", "--what", "hidden:0"});
@@ -131,14 +131,14 @@ TEST_CASE("heads: a head that compares two texts gets them as two sequences") {
   const Ran saved = run({"classify", f.model(), "good film", "--pair-text", "a bad film", "--head", "better",
                          "--logits", f.path("c.npy")});
   CHECK(saved.code == 0);
-  const FloatArray classified = load_array(read_file(f.path("c.npy")));
+  const FloatArray classified = parse_float_npy(read_file(f.path("c.npy")));
   const Ran texts =
       run({"encode", f.model(), "good film", "--pair-text", "a bad film", "--what", "logits:better", "-o", "-"});
-  CHECK(load_array(texts.out).shape == Shape{1, 2});
-  CHECK(load_array(texts.out).values == classified.values);
+  CHECK(parse_float_npy(texts.out).shape == Shape{1, 2});
+  CHECK(parse_float_npy(texts.out).values == classified.values);
   const Ran ids = run({"encode", f.model(), "--ids", f.file("i.jsonl", "[2,5,7,3]\n[2,8,6,7,3]\n"), "--batch", "1",
                        "--what", "logits:better", "-o", "-"});
-  CHECK(load_array(ids.out).values == classified.values);
+  CHECK(parse_float_npy(ids.out).values == classified.values);
 
   const Ran alone = run({"classify", f.model(), "good", "--head", "better", "--json"});
   CHECK(alone.code == 1);
@@ -155,8 +155,8 @@ TEST_CASE("heads: encode saves the scores of a head that scores each token") {
   const CliFixture f({.more_heads = true});
   const std::string ids = f.file("i.jsonl", "[2,5,7,3]\n[2,8,3]\n");
   const FloatArray scores =
-      load_array(run({"encode", f.model(), "--ids", ids, "--what", "logits:words", "-o", "-"}).out);
-  const FloatArray hidden = load_array(run({"encode", f.model(), "--ids", ids, "-o", "-"}).out);
+      parse_float_npy(run({"encode", f.model(), "--ids", ids, "--what", "logits:words", "-o", "-"}).out);
+  const FloatArray hidden = parse_float_npy(run({"encode", f.model(), "--ids", ids, "-o", "-"}).out);
   CHECK(scores.shape == Shape{2, 4, 2});
   for (size_t row = 0; row < 7; ++row) {
     double sum = 0;

@@ -25,7 +25,7 @@ inline std::string gzipped(const std::string& content, int level = 6) {
 }
 
 // Returns the beginning of a zip archive: the headers of empty, stored entries with these names.
-inline std::string zip_of(const std::vector<std::string>& names) {
+inline std::string zip_headers(const std::vector<std::string>& names) {
   std::string archive;
   for (const std::string& name : names) {
     archive += std::string("PK\x03\x04\x14\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 26);

@@ -32,12 +32,12 @@ std::string utf16(const std::string& text, bool little) {
 
 const std::vector<Kind>& kinds() {
   static const std::vector<Kind> all = {
-      {zip_of({"[Content_Types].xml", "_rels/.rels", "xl/workbook.xml"}), "an Excel workbook (xlsx)", "CSV"},
-      {zip_of({"[Content_Types].xml", "word/document.xml"}), "a Word document (docx)", "plain text"},
-      {zip_of({"[Content_Types].xml"}), "an Office document (xlsx, docx)", "CSV or plain text"},
-      {zip_of({"archive/data.pkl", "archive/data/0"}), "a PyTorch file", "linformer-convert"},
-      {zip_of({"arr_0.npy"}), "a NumPy archive (npz)", "numpy.save"},
-      {zip_of({"reviews.txt"}), "a zip archive", "unzip -p"},
+      {zip_headers({"[Content_Types].xml", "_rels/.rels", "xl/workbook.xml"}), "an Excel workbook (xlsx)", "CSV"},
+      {zip_headers({"[Content_Types].xml", "word/document.xml"}), "a Word document (docx)", "plain text"},
+      {zip_headers({"[Content_Types].xml"}), "an Office document (xlsx, docx)", "CSV or plain text"},
+      {zip_headers({"archive/data.pkl", "archive/data/0"}), "a PyTorch file", "linformer-convert"},
+      {zip_headers({"arr_0.npy"}), "a NumPy archive (npz)", "numpy.save"},
+      {zip_headers({"reviews.txt"}), "a zip archive", "unzip -p"},
       {bytes("PAR1\x15\0\x15\x10", 8), "a Parquet file", "read_parquet"},
       {bytes("\x89LNFR\r\n\x1a\1\0\0\0", 12), "a model file (.lnfr)", "MODEL"},
       {bytes("\x80\x02\x8a\nl\xfc\x9c"
@@ -46,7 +46,7 @@ const std::vector<Kind>& kinds() {
        "a PyTorch file", "linformer-convert"},
       {bytes("\x80\x04\x95\x10\0\0\0", 7), "a Python pickle", "JSON lines"},
       {bytes("\x40\0\0\0\0\0\0\0{\"w\":{}", 14), "a safetensors file", "linformer-convert"},
-      {id_array({{2, 5, 3}}), "a NumPy array (npy)", "--ids"},
+      {npy_of_ids({{2, 5, 3}}), "a NumPy array (npy)", "--ids"},
       {bytes("\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1\0\0", 10), "an old Office document", "CSV or plain text"},
       {"%PDF-1.7\n", "a PDF document", "pdftotext"},
       {"BZh91AY&SYxxxx", "compressed by bzip2", "bzcat"},
@@ -56,7 +56,7 @@ const std::vector<Kind>& kinds() {
        "compressed by xz", "xzcat"},
       {bytes("\x28\xB5\x2F\xFD\4\0", 6), "compressed by zstd", "zstdcat"},
       {gzipped(gzipped("good\n")), "compressed by gzip twice", "zcat"},
-      {gzipped(zip_of({"xl/workbook.xml"})), "an Excel workbook (xlsx)", "CSV"},
+      {gzipped(zip_headers({"xl/workbook.xml"})), "an Excel workbook (xlsx)", "CSV"},
       {bytes("\xFF\xFEg\0o\0\n\0", 8), "UTF-16", "iconv -f UTF-16 "},
       {bytes("\xFE\xFF\0g\0o", 6), "UTF-16", "iconv -f UTF-16 "},
       {bytes("\xFF\xFE\0\0g\0\0\0", 8), "UTF-32", "iconv -f UTF-32 "},
@@ -118,7 +118,7 @@ TEST_CASE("input that isn't text is refused in the same way from a file, a redir
 
 TEST_CASE("every command that reads text refuses input that isn't text") {
   const CliFixture f({.embedding = true});
-  const std::string path = f.file("weights.pt", zip_of({"weights/data.pkl"})), out = f.path("out.npy");
+  const std::string path = f.file("weights.pt", zip_headers({"weights/data.pkl"})), out = f.path("out.npy");
   for (const std::vector<std::string>& arguments :
        std::vector<std::vector<std::string>>{{"classify", f.model(), "-i", path},
                                              {"embed", f.model(), "-i", path, "-o", out},
@@ -135,7 +135,7 @@ TEST_CASE("every command that reads text refuses input that isn't text") {
     CHECK(ran.out == "");
     CHECK(has(ran.err, "weights.pt is a PyTorch file; convert it to a MODEL with linformer-convert"));
   }
-  CHECK(f.entries() == 2);
+  CHECK(f.entry_count() == 2);
 }
 
 TEST_CASE("texts whose first bytes resemble another format are read as texts") {

@@ -20,7 +20,7 @@ bool has(const std::string& text, const std::string& part) { return text.find(pa
 std::string hint(const std::vector<std::string>& lines, const std::string& field = "text") {
   FormatHint format(field);
   std::string said;
-  for (const std::string& line : lines) said += format.see(line);
+  for (const std::string& line : lines) said += format.check_next_line(line);
   return said;
 }
 
@@ -51,7 +51,7 @@ TEST_CASE("lines that end in CR alone are read as one text, and a note says so o
   CHECK(lines_of(ran.out).size() == 1);
   CHECK(lines_of(ran.err).size() == 1);
   CHECK(has(ran.err, "tr '\\r' '\\n'"));
-  CHECK(has(hint({"{\"a\":1}\r{\"a\":2}"}), "CRs inside"));
+  CHECK(has(hint({"{\"a\":1}\r{\"a\":2}"}), "carriage returns (CR) in it"));
   CHECK(run({"classify", f.model(), "-i", f.file("dos.txt", "good\r\nbad\r\n")}).err == "");
 }
 

@@ -63,7 +63,7 @@ TEST_CASE("inspect: full attention is not called a projection") {
   CHECK(m.data["layers"][1]["row_mask"] == "excluded");
 }
 
-TEST_CASE("inspect: a k that differs by layer or by head is shown so") {
+TEST_CASE("inspect: if k differs between layers or heads, each k is shown") {
   writer::ModelBuilder builder = random_builder(shape_of(4));
   EncoderDescription& e = builder.description.encoder;
   const auto add = [&](uint32_t k) {
@@ -94,7 +94,7 @@ TEST_CASE("inspect: a k that differs by layer or by head is shown so") {
   m.has("3 projections, shared by keys and values, layers");
 }
 
-TEST_CASE("inspect: values that are the keys share the keys' projections") {
+TEST_CASE("inspect: if values are the keys, they share the projections of the keys") {
   RandomModel shape = shape_of(2);
   shape.value_is_key = shape.shared_layers = true;
   SUBCASE("the file lists no projections of values") {}

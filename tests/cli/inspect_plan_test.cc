@@ -93,7 +93,7 @@ TEST_CASE("inspect --plan: equal layers are shown once, and the JSON has all lay
     attends += has(line, "attend  ") ? 1 : 0;
     CHECK_FALSE(line.ends_with(' '));
   }
-  CHECK(attends == 2);  // one of a layer, and one of the first rows
+  CHECK(attends == 2);  // one for all layers, and one for the first rows
   CHECK(has(text, "If all outputs read only a text's first row, 'first rows' ("));
   int layers = 0, instead = 0;
   const json plan = m.data("96");

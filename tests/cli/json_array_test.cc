@@ -32,7 +32,7 @@ Strings elements_of(const std::string& content, size_t max_bytes = 1 << 20, std:
     while (array.next(&element, &error)) {
       found.push_back(error.empty() ? element : "ERROR");
       if (lines) lines->push_back(array.line());
-      CHECK(array.number() == found.size());
+      CHECK(array.element_number() == found.size());
     }
   } catch (const DataError& stopped) {
     found.push_back(stopped.what());
@@ -140,14 +140,14 @@ TEST_CASE("a JSON array of records has the same answers as the records in lines"
   CHECK(has(ask("[" + records[0] + "]\n" + records[1] + "\n", "in.json").err, "more follows the JSON array"));
 }
 
-TEST_CASE("a JSON array is answered while it arrives, in the memory of one element") {
+TEST_CASE("the elements of a JSON array are answered as they arrive, in the memory of one element") {
   const CliFixture f;
   Conversation talk({"classify", f.model(), "-", "--format", "jsonl", "--json", "--threads", "1"});
   CHECK(talk.write("[\n"));
   std::string block;
   for (int i = 0; i < 1000; ++i) block += "{\"text\":\"a good film , the plot\"},\n";
   uint64_t warm = 0;
-  for (int round = 0; round < 200 / watched_share; ++round) {
+  for (int round = 0; round < 200 / input_divisor; ++round) {
     REQUIRE(talk.write(block));
     for (int i = 0; i < 1000; ++i) REQUIRE(talk.read_line() != "");
     if (round == 20) warm = talk.resident();

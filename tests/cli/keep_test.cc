@@ -119,7 +119,7 @@ TEST_CASE("--keep: the error for an unknown name lists the names, and every file
     CHECK(ran.code == 2);
     CHECK(has(ran.err, "--keep"));
   }
-  CHECK(f.entries() == 4);  // nothing was left of the output
+  CHECK(f.entry_count() == 4);  // no output file was left
 }
 
 TEST_CASE("-o: the ending chooses the format, and --output-format overrides it") {
@@ -168,7 +168,7 @@ TEST_CASE("-o leaves the old file as it is if the input fails") {
   const Ran ran = run({"classify", f.model(), "-i", file, bad, "-o", out});
   CHECK(ran.code == 1);
   CHECK(read_file(out) == "old");
-  CHECK(f.entries() == 4);
+  CHECK(f.entry_count() == 4);
   CHECK(run({"classify", f.model(), "-i", file, "-o", file}).code == 2);
   CHECK(run({"classify", f.model(), "-i", file, "-o", out}).code == 0);
   CHECK(read_file(out).starts_with("id,label"));
@@ -208,7 +208,7 @@ TEST_CASE("embed, fill-mask and tokenize have output formats and keep input fiel
   CHECK(has(array.err, "no place for your fields in an array"));
   CHECK(run({"embed", f.model(), "-i", file, "-o", f.path("v.jsonl")}).code == 0);
   CHECK(json_lines(read_file(f.path("v.jsonl"))).size() == 2);
-  CHECK(load_array(run({"embed", f.model(), "-i", file, "--output-format", "npy"}).out).shape == Shape{2, 16});
+  CHECK(parse_float_npy(run({"embed", f.model(), "-i", file, "--output-format", "npy"}).out).shape == Shape{2, 16});
 
   CHECK(run({"tokenize", f.model(), "-i", file, "--keep", "all", "-o", f.path("t.jsonl")}).code == 0);
   CHECK(read_file(f.path("t.jsonl")).starts_with("{\"key\":\"a\",\"text\":\"good\",\"ids\":[2,5,3],"));

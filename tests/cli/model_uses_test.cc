@@ -14,7 +14,7 @@ namespace {
 
 std::vector<std::string> commands_of(const CliFixture& f) {
   std::vector<std::string> commands;
-  for (const ModelUse& use : linformer::files::uses_of(**linformer::Model::load(f.model().c_str()))) {
+  for (const ModelUse& use : linformer::files::commands_that_run(**linformer::Model::load(f.model().c_str()))) {
     commands.push_back(use.command);
     // Splits the line into arguments as the shell does, without `linformer`.
     const std::string line = linformer::files::command_line(use, f.model());
@@ -49,7 +49,7 @@ TEST_CASE("what a model is for: rerank is suggested for heads with one score and
   CHECK(commands_of(CliFixture({.numbers = true})) == Names{"classify", "rerank", "fill-mask"});
   CHECK(commands_of(CliFixture({.more_heads = true})) == Names{"classify", "rerank", "tag", "fill-mask"});
   const CliFixture f({.numbers = true});
-  const auto uses = linformer::files::uses_of(**linformer::Model::load(f.model().c_str()));
+  const auto uses = linformer::files::commands_that_run(**linformer::Model::load(f.model().c_str()));
   CHECK(uses.at(1).arguments == "--query \"Who won?\" \"Ann won.\" \"It rained.\" --head 2");
 }
 

@@ -202,7 +202,7 @@ TEST_CASE("classify --eval with several labels gives scikit-learn's numbers") {
   CHECK(ran.err.find("label 'neg' occurs twice") != std::string::npos);
   CHECK(ran.err.find("no field 'y'") != std::string::npos);
 
-  // The same records give the same numbers from a table.
+  // The same good records give the same numbers from a table, which has fewer bad records.
   const std::string rows =
       "text\ty\ngood\tpos\ngood film\t2, neu\nbad\tneg,neu\ngood\t\nbad film\tneg,pos\ngood\tpos,what\n";
   const Ran tsv = run({"classify", f.model(), "-i", f.file("e.tsv", rows), "--eval", "y", "--json"});
@@ -244,7 +244,7 @@ TEST_CASE("classify --eval --records prints true and predicted labels, and wrong
   CHECK(lines[0]["truth"] == json{"neg", "pos"});
   CHECK(lines[0]["predicted"] == json{"neu", "pos"});
   CHECK(lines[1]["truth"] == json::array());
-  CHECK(lines[0]["scores"].size() == 2);  // the predicted ones
+  CHECK(lines[0]["scores"].size() == 2);  // those of the predicted labels
   CHECK(lines[2].contains("error"));
   CHECK(lines[3]["evaluation"]["records"] == 2);
   CHECK(run({"classify", f.model(), "-i", file, "--eval", "y", "--fail-fast"}).code == 1);

@@ -24,7 +24,7 @@ struct NotFinite : CliFixture {
   const std::string ids = file("ids.jsonl", "[2, 5, 4, 3]\n[2, 12, 4, 3]\n[2, 6, 4, 3]\n");
 };
 
-void check_told(const Ran& ran) {
+void check_bad_second_record(const Ran& ran) {
   CHECK(ran.code == 1);
   CHECK(lines_of(ran.err) ==
         std::vector<std::string>{std::string("linformer: record 2: ") + reason, "linformer: 1 of 3 records bad"});
@@ -42,8 +42,8 @@ TEST_CASE("not finite: encode names the record, writes what the model gave, and 
     CAPTURE(what);
     for (const char* batch : {"1", "16"}) {
       const std::string out = f.path("out.npy");
-      check_told(run({"encode", f.model(), "--ids", f.ids, "--what", what, "-o", out, "--batch", batch}));
-      const FloatArray array = load_array(read_file(out));
+      check_bad_second_record(run({"encode", f.model(), "--ids", f.ids, "--what", what, "-o", out, "--batch", batch}));
+      const FloatArray array = parse_float_npy(read_file(out));
       REQUIRE(array.shape[0] == 3);
       const auto each = static_cast<ptrdiff_t>(array.values.size() / 3);
       for (ptrdiff_t record = 0; record < 3; ++record) {
@@ -52,7 +52,7 @@ TEST_CASE("not finite: encode names the record, writes what the model gave, and 
       }
     }
   }
-  check_told(run({"encode", f.model(), "--input", f.texts, "-o", f.path("out.npy")}));
+  check_bad_second_record(run({"encode", f.model(), "--input", f.texts, "-o", f.path("out.npy")}));
   CHECK(run({"encode", f.model(), "good", "-o", f.path("out.npy")}).code == 0);
 }
 
@@ -61,7 +61,7 @@ TEST_CASE("not finite: encode counts the texts that a head compares as one recor
   const std::string ids = f.file("pairs.jsonl", "[5]\n[6]\n[5]\n[12]\n[6]\n[5]\n");
   for (const char* batch : {"1", "2", "16"}) {
     CAPTURE(batch);
-    check_told(
+    check_bad_second_record(
         run({"encode", f.model(), "--ids", ids, "--what", "logits:better", "-o", f.path("out.npy"), "--batch", batch}));
   }
 }
@@ -92,7 +92,7 @@ TEST_CASE("not finite: classify, embed and fill-mask answer the other records") 
     for (size_t i = 0; i < 3; ++i) CHECK(lines[i].contains("error") == (i == 1));
     CHECK(lines[1]["error"] == reason);
   }
-  check_told(run({"embed", f.model(), "--input", f.texts, "-o", f.path("v.npy")}));
+  check_bad_second_record(run({"embed", f.model(), "--input", f.texts, "-o", f.path("v.npy")}));
 }
 
 TEST_CASE("not finite: perplexity leaves the record out and counts the others") {
@@ -110,7 +110,7 @@ TEST_CASE("not finite: perplexity leaves the record out and counts the others") 
       bad.insert(bad.end(), options.begin(), options.end());
       fine.insert(fine.end(), options.begin(), options.end());
       const Ran ran = run(bad);
-      check_told(ran);
+      check_bad_second_record(ran);
       const json got = json::parse(ran.out), expected = json::parse(run(fine).out);
       CHECK(got["errors"] == 1);
       CHECK(got["records"] == 3);

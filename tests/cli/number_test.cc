@@ -35,7 +35,7 @@ void near(const json& value, double expected) { CHECK(value.get<double>() == doc
 
 }  // namespace
 
-TEST_CASE("classify: a score is a number, with its activation or as it is") {
+TEST_CASE("classify: a score is printed after the head's activation, or unchanged if the head has none") {
   const Fixture f;
   const double good = f.relevance("good"), bad = f.relevance("bad");
   CHECK(good > 0.5);
@@ -60,7 +60,7 @@ TEST_CASE("classify: a score is a number, with its activation or as it is") {
   CHECK(table[1].find(" " + shortest_text(static_cast<float>(good)) + " ") != std::string::npos);
 }
 
-TEST_CASE("classify: regression gives all values as they are") {
+TEST_CASE("classify: regression prints all values unchanged") {
   const Fixture f;
   const double good = f.relevance("good");
   const json line = json_lines(f.classify("mood", {"good", "--json"}).out).at(0);
@@ -94,7 +94,7 @@ TEST_CASE("classify: heads of every kind answer in one run, with windows and wit
       json_lines(f.classify("relevance", {text, "--on-long", "window", "--overlap", "0", "--json"}).out).at(0);
   CHECK(windows["windows"] == 2);
   CHECK(f.classify("squashed", {"good", "bad", "--logits", f.path("l.npy")}).code == 0);
-  const FloatArray logits = load_array(read_file(f.path("l.npy")));
+  const FloatArray logits = parse_float_npy(read_file(f.path("l.npy")));
   CHECK(logits.shape == Shape{2, 1});
   CHECK(logits.values[0] == doctest::Approx(f.relevance("good")));
 }
@@ -164,7 +164,7 @@ TEST_CASE("numbers: MSE, MAE and both correlations equal their definitions, with
   CHECK(two.text().find("output") != std::string::npos);
 }
 
-TEST_CASE("numbers: scores are NaN if nothing was compared, and correlations are NaN if one side is constant") {
+TEST_CASE("numbers: scores are NaN if nothing was compared, and correlations are NaN if all true numbers are equal") {
   NumberEvaluation evaluation({"score"});
   CHECK(std::isnan(evaluation.mean().mse));
   CHECK(evaluation.json()["pearson"].is_null());
@@ -288,7 +288,7 @@ TEST_CASE("the error of encode --what logits without a head names an output that
   CHECK(lines_of(ran.err).size() == 1);
   CHECK(ran.err.find("--what mlm") != std::string::npos);
   const CliFixture vectors({.heads = false, .vectors = true});
-  const std::string file = vectors.file("v.npy", float_array<float>({1, 2, 16}, std::vector<float>(32)));
+  const std::string file = vectors.file("v.npy", npy_of_floats<float>({1, 2, 16}, std::vector<float>(32)));
   const Ran other =
       run({"encode", vectors.model(), "--vectors", file, "--what", "logits", "-o", vectors.path("l.npy")});
   CHECK(other.code == 1);

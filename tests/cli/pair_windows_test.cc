@@ -1,5 +1,5 @@
-// Tests pairs with more tokens than the model takes. One text is read in windows, and the other is whole in each
-// window.
+// Tests pairs with more tokens than the model takes. One text is read in windows, and each window contains all of the
+// other text.
 #include <doctest/doctest.h>
 
 #include "arrays.h"
@@ -69,7 +69,7 @@ std::vector<std::string> windows_and(std::vector<std::string> more) {
 
 // The model takes 12 tokens, of which [CLS] a [SEP] b [SEP] uses 3 for special tokens. Token types show to which text a
 // word belongs.
-TEST_CASE("pairs in windows: the longer text is split into windows, and the other is whole in each window") {
+TEST_CASE("pairs in windows: the longer text is split into windows, and each window has all of the other text") {
   const CliFixture f({.token_types = true});
   const auto context = film_words(18, "good", "bad");
   // "bad" leaves 8 tokens for the context: [0, 8), [6, 14) and [10, 18). The last window ends with the text.
@@ -113,7 +113,7 @@ TEST_CASE("pairs: --truncation says which text is read in windows or cut") {
   for (size_t i = 0; i < 6; ++i) beside_second.push_back(classify(f, joined(a, i, i + 1), joined(b)));
   check_mean(classify(f, joined(a), joined(b), how("only_first")), beside_second);
 
-  // --truncation takes the same names as in `tokenize`. 9 tokens of the texts stay.
+  // --truncation takes the same names as in `tokenize`. 9 tokens remain for the two texts.
   const auto cut = [&](const std::string& strategy) {
     const json answer = classify(f, joined(a), joined(b), {"--truncation", strategy});
     CHECK(answer["tokens"] == 12);
@@ -131,7 +131,7 @@ TEST_CASE("pairs: --truncation says which text is read in windows or cut") {
   CHECK(run({"classify", f.model(), "good", "--truncation", "some"}).code == 2);
 }
 
-TEST_CASE("pairs in windows: a text that leaves no room makes a bad record, whose error says what to do") {
+TEST_CASE("pairs in windows: a text that leaves no room for the other is a bad record, whose error says what to do") {
   const CliFixture f;
   const auto error = [&](size_t first, size_t second, std::vector<std::string> more) {
     const json answer = classify(f, joined(film_words(first, "good", "bad")), joined(film_words(second, "bad", "the")),
@@ -143,10 +143,11 @@ TEST_CASE("pairs in windows: a text that leaves no room makes a bad record, whos
   CHECK(no_room.find("--on-long truncate") != std::string::npos);
   CHECK(error(8, 20, {}).empty());
   CHECK(error(20, 9, {}).find("second text has 9 tokens") != std::string::npos);
-  // --truncation only_first keeps the second text whole, although only the first would fit whole.
+  // With --truncation only_first each window must contain all of the second text, which is too long. With only_second
+  // each window would contain all of the first text, which is short enough.
   const std::string chosen = error(2, 20, {"--truncation", "only_first"});
   CHECK_MESSAGE(chosen.find("--truncation") != std::string::npos, chosen);
-  const std::string overlap = error(4, 20, {"--overlap", "5"});  // 5 tokens are left
+  const std::string overlap = error(4, 20, {"--overlap", "5"});  // 5 tokens are left for the second text
   CHECK_MESSAGE(overlap.find("--overlap") != std::string::npos, overlap);
   CHECK(error(4, 20, {"--overlap", "4"}).empty());
   // The errors are whole sentences and name options of the command line.
@@ -188,7 +189,7 @@ TEST_CASE("pairs in windows: logits are means for any batch, and heads that comp
     const Ran ran = run({"classify", f.model(), "-i", file, "--pair", "pair", "--on-long", "window", "--json",
                          "--logits", f.path("l.npy"), "--batch", batch, "--threads", "2"});
     CHECK(ran.code == 0);
-    return std::pair(ran.out, load_array(read_file(f.path("l.npy"))).values);
+    return std::pair(ran.out, parse_float_npy(read_file(f.path("l.npy"))).values);
   };
   const auto expected = logits("1");
   CHECK(json_lines(expected.first).at(11)["windows"] == 13);  // 78 tokens in windows of 7 that share 1
@@ -198,7 +199,7 @@ TEST_CASE("pairs in windows: logits are means for any batch, and heads that comp
   std::vector<double> mean(3);
   for (const std::string& part : {joined(context, 0, 7), joined(context, 6, 13), joined(context, 8)}) {
     CHECK(run({"classify", f.model(), "bad film", "--pair-text", part, "--logits", f.path("w.npy")}).code == 0);
-    const FloatArray one = load_array(read_file(f.path("w.npy")));
+    const FloatArray one = parse_float_npy(read_file(f.path("w.npy")));
     for (size_t c = 0; c < 3; ++c) mean[c] += static_cast<double>(one.values[c]) / 3;
   }
   for (size_t c = 0; c < 3; ++c) CHECK(expected.second[2 * 3 + c] == doctest::Approx(mean[c]).epsilon(1e-5));
@@ -207,7 +208,7 @@ TEST_CASE("pairs in windows: logits are means for any batch, and heads that comp
       run({"classify", f.model(), "-i", file, "--pair", "pair", "--head", "better", "--on-long", "window", "--json"});
   CHECK(apart.code == 1);
   const std::string error = json_lines(apart.out).at(11)["error"];
-  CHECK_MESSAGE(error.find("each whole") != std::string::npos, error);
+  CHECK_MESSAGE(error.find("compares two texts") != std::string::npos, error);
   CHECK_FALSE(json_lines(apart.out).at(0).contains("error"));
 }
 

@@ -45,7 +45,8 @@ void check_equal(const json& ours, const Expected& expected) {
 FloatArray logits_of(const CliFixture& f, const std::vector<std::vector<int64_t>>& rows) {
   std::string lines;
   for (const auto& row : rows) lines += json(row).dump() + "\n";
-  return load_array(run({"encode", f.model(), "--ids", f.file("rows.jsonl", lines), "--what", "mlm", "-o", "-"}).out);
+  return parse_float_npy(
+      run({"encode", f.model(), "--ids", f.file("rows.jsonl", lines), "--what", "mlm", "-o", "-"}).out);
 }
 
 std::string many_lines() {
@@ -97,8 +98,8 @@ TEST_CASE("masking: random numbers are SplitMix64's, and tokens are chosen and r
   CHECK(chosen / all == doctest::Approx(0.15).epsilon(0.03));
   CHECK(counts[4] / static_cast<double>(chosen) == doctest::Approx(0.8).epsilon(0.02));
   CHECK(counts[7] / static_cast<double>(chosen) == doctest::Approx(0.1 + 0.1 / 49).epsilon(0.1));
-  CHECK(counts.count(0) == 0);  // the pad is never put in
-  CHECK(counts.size() == 49);   // any other token can be
+  CHECK(counts.count(0) == 0);  // no token is replaced by the pad
+  CHECK(counts.size() == 49);   // any other token can be a replacement
   CHECK(counts.rbegin()->first == 49);
 }
 
@@ -163,8 +164,8 @@ TEST_CASE("perplexity: both measures equal those computed from the logits that e
   check_equal(result["mlm"], mlm);
   check_equal(result["pseudo"], pseudo);
   CHECK(result["mlm"]["seed"] == 3);
-  // Batch size and number of threads don't change the result, and each measure alone equals the measure beside the
-  // other.
+  // Batch size and number of threads don't change the result. A measure that is computed alone has the same value as
+  // when both are computed.
   const auto again = [&](std::vector<std::string> more) {
     more.insert(more.begin(), {"perplexity", f.model(), "-i", file, "--mask-rate", "0.4", "--json"});
     return json::parse(run(more).out);

@@ -17,7 +17,7 @@ constexpr bool measures_memory = true;
 #endif
 // Tests that watch the memory of a program divide the amount of its input by this number. If memory can't be measured,
 // less input is enough to run every path.
-constexpr int watched_share = measures_memory ? 1 : 8;
+constexpr int input_divisor = measures_memory ? 1 : 8;
 
 struct Ran {
   int code = -1;  // exit code, or 128 + the signal's number if a signal ended the program
@@ -47,7 +47,7 @@ class Conversation {
   void close_input();
   // Closes the end of the pipe from which the test reads standard output.
   void close_output();
-  // Returns the next line, or "" if no line came within ten seconds.
+  // Returns the next line, or "" if the output ended or nothing came within ten seconds.
   std::string read_line();
   // Returns the resident memory in bytes.
   uint64_t resident() const;

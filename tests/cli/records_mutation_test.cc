@@ -1,4 +1,5 @@
-// Reads mutated inputs in every record format. Each gives records or errors, and never more than its bytes can hold.
+// Reads mutated inputs in every record format. Each input must give records or errors: at most as many as it has bytes,
+// and no text longer than the input.
 #include <doctest/doctest.h>
 
 #include <fstream>

@@ -64,7 +64,8 @@ TEST_CASE("rerank: documents have the scores that classify gives, best first, an
   const auto best = json_lines(with({"-i", f.path("d.txt"), "--top-n", "2"}).out);
   CHECK(best == std::vector<json>(answers.begin(), answers.begin() + 2));
   for (const char* threads : {"1", "3"}) CHECK(with({"-i", f.path("d.txt"), "--threads", threads}).out == ran.out);
-  // The first head with one output is "relevance", whose output is not squashed.
+  // --raw gives the output without the sigmoid. It equals the score of "relevance", the first head with one output,
+  // which rerank uses by default.
   const auto raw = json_lines(with({"-i", f.path("d.txt"), "--raw"}).out);
   CHECK(raw[0]["index"] == answers[0]["index"]);
   const double logit = raw[0]["score"].get<double>();

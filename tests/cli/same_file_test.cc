@@ -26,7 +26,7 @@ struct Fixture : CliFixture {
     fs::create_symlink(texts, path("text link"));
   }
   std::string texts = file("in.txt", "good\nbad\n"), ids = file("ids.jsonl", "[2,5,3]\n"),
-              rows = file("ids.npy", id_array({{2, 5, 3}}));
+              rows = file("ids.npy", npy_of_ids({{2, 5, 3}}));
 
   std::vector<Writing> programs() const {
     return {{{"embed", model(), "-i", texts, "-o"}, {model(), texts}},
@@ -51,7 +51,7 @@ Ran shell(const std::string& script) { return run_program("/bin/sh", {"-c", "exe
 TEST_CASE("an output that is the model or an input is refused, whatever name leads to the file") {
   const Fixture f;
   const std::string model = read_file(f.model());
-  const int64_t files = f.entries();
+  const int64_t files = f.entry_count();
   for (const Writing& program : f.programs()) {
     std::vector<std::string> names = program.read;
     names.push_back(f.path("./model.lnfr"));
@@ -71,7 +71,7 @@ TEST_CASE("an output that is the model or an input is refused, whatever name lea
   }
   CHECK(read_file(f.model()) == model);
   CHECK(read_file(f.texts) == "good\nbad\n");
-  CHECK(f.entries() == files);
+  CHECK(f.entry_count() == files);
 }
 
 TEST_CASE("a file that the shell opened as standard input or output is compared too") {
@@ -97,7 +97,7 @@ TEST_CASE("a file that the shell opened as standard input or output is compared 
 TEST_CASE("two outputs of the same name are refused, whether or not the file exists") {
   const Fixture f;
   const std::string there = f.file("there", "old");
-  const int64_t files = f.entries();
+  const int64_t files = f.entry_count();
   for (const auto& outputs : {std::pair{there, there}, {there, f.path("./there")}, {f.path("new"), f.path("./new")}}) {
     const std::string &csv = outputs.first, &svg = outputs.second;
     CAPTURE(svg);
@@ -107,8 +107,8 @@ TEST_CASE("two outputs of the same name are refused, whether or not the file exi
     CHECK(ran.err.find("--csv and --svg both name " + svg) != std::string::npos);
   }
   CHECK(read_file(there) == "old");
-  CHECK(f.entries() == files);
-  // A device may be given twice. The error is then about the model, which compresses its keys.
+  CHECK(f.entry_count() == files);
+  // Both outputs may have the name of one device. The command then fails only because the model compresses its keys.
   const Ran devices = run({"spectrum", f.model(), "-i", f.texts, "--csv", "/dev/null", "--svg", "/dev/null"});
   CHECK(devices.code == 1);
   CHECK(devices.err.find("compresses its keys") != std::string::npos);

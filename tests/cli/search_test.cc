@@ -44,8 +44,8 @@ TEST_CASE("search: the nearest texts are found, with vectors that are computed o
   const Texts f;
   const std::string texts = f.path("texts.txt"), vectors = f.path("v.npy");
   REQUIRE(run({"embed", f.model(), "-i", texts, "-o", vectors}).code == 0);
-  const FloatArray rows = load_array(read_file(vectors));
-  const FloatArray query = load_array(run({"embed", f.model(), "good film", "-o", "-"}).out);
+  const FloatArray rows = parse_float_npy(read_file(vectors));
+  const FloatArray query = parse_float_npy(run({"embed", f.model(), "good film", "-o", "-"}).out);
   const auto search = [&](std::vector<std::string> more) {
     more.insert(more.begin(), {"search", f.model(), "--query", "good film", "--json"});
     return run(more);
@@ -117,6 +117,16 @@ TEST_CASE("search: answers have ids and kept fields, and a bad record keeps its 
   CHECK(now.err.find("1 of 3 records bad") != std::string::npos);
 }
 
+TEST_CASE("search: a record without a text is an error if its row of --vectors is found") {
+  const Texts f;
+  const std::string vectors = f.path("v.npy");
+  REQUIRE(run({"embed", f.model(), "bad", "good film", "-o", vectors}).code == 0);
+  const std::string records = f.file("r.jsonl", "{\"text\":\"bad\"}\n{\"k\":\"y\"}\n");
+  const Ran ran = run({"search", f.model(), "--query", "good film", "-i", records, "--vectors", vectors});
+  CHECK(ran.code == 1);
+  CHECK(ran.err.find("1 of 2 records bad") != std::string::npos);
+}
+
 TEST_CASE("search: arrays that can't be the vectors of the texts are refused") {
   const Texts f;
   const std::string texts = f.path("texts.txt"), vectors = f.path("v.npy");
@@ -128,11 +138,12 @@ TEST_CASE("search: arrays that can't be the vectors of the texts are refused") {
     check_refused(all, code, part);
   };
   refused({"--vectors", vectors, "-i", f.file("few.txt", "good\nbad\n")}, 1, "60 rows and the input has 2 records");
-  refused({"--vectors", f.file("other.npy", float_array<float>({3, 5}, std::vector<float>(15, 1)))}, 1,
+  refused({"--vectors", f.file("other.npy", npy_of_floats<float>({3, 5}, std::vector<float>(15, 1)))}, 1,
           "5 numbers and this model's vectors 16");
-  refused({"--vectors", f.file("flat.npy", float_array<float>({16}, std::vector<float>(16, 1)))}, 1, "[rows, columns]");
+  refused({"--vectors", f.file("flat.npy", npy_of_floats<float>({16}, std::vector<float>(16, 1)))}, 1,
+          "[rows, columns]");
   refused({"--vectors", f.file("cut.npy", array.substr(0, array.size() - 4))}, 1, "does not fit the file's size");
-  refused({"--vectors", f.file("ids.npy", id_array({{1, 2}}))}, 1, "float32");
+  refused({"--vectors", f.file("ids.npy", npy_of_ids({{1, 2}}))}, 1, "float32");
   refused({"--vectors", texts}, 1, "not an npy file");
   refused({"--vectors", f.path("none.npy")}, 1, "none.npy");
   std::string huge = array;
@@ -145,9 +156,9 @@ TEST_CASE("search: arrays that can't be the vectors of the texts are refused") {
   refused({"--vectors", vectors, "--keep", "a"}, 2, "--keep");
   refused({"good", "--top-k", "0"}, 2, "--top-k");
   // An array of doubles, which can't be mapped as floats, is read too.
-  const FloatArray rows = load_array(array);
+  const FloatArray rows = parse_float_npy(array);
   const std::string doubles =
-      f.file("d.npy", float_array<double>({60, 16}, std::vector<double>(rows.values.begin(), rows.values.end())));
+      f.file("d.npy", npy_of_floats<double>({60, 16}, std::vector<double>(rows.values.begin(), rows.values.end())));
   const auto found = [&](const std::string& file) {
     return run({"search", f.model(), "--query", "good film", "--vectors", file, "--json"}).out;
   };

@@ -1,7 +1,7 @@
 // A model whose answers can be worked out by hand.
 //
-// The model has one layer, whose attention adds the sum of all embeddings to each row. After the norm, h[0] - h[1] of
-// the first row has the sign of (number of "good") - (number of "bad"). The tokenizer is WordPiece with whole words;
+// The model has one layer. Its attention adds half the sum of all embeddings to each row. After the norm, h[0] - h[1]
+// of the first row has the sign of (number of "good") - (number of "bad"). The tokenizer is WordPiece with whole words;
 // any other word is [UNK].
 #pragma once
 
@@ -22,7 +22,7 @@ struct SentimentModel {
   linformer::HeadKind kind = linformer::HeadKind::single_label;  // of "sentiment"
   // If true, the model has heads that give numbers. "relevance" gives the score h[0] - h[1]. "squashed" gives its
   // sigmoid, with the label "goodness". "mood" gives two values: "up" is the score, and "down" is its negative.
-  // "better_by" gives a score of two texts, by how much more "good" the first has than the second.
+  // "better_by" gives a score of two texts, which is positive if the first has more "good" than the second.
   bool numbers = false;
   // If true, the model has two more heads. "better" compares two texts and says "first" or "second", whichever has more
   // "good". "words" has 2 classes for each token.
@@ -32,8 +32,8 @@ struct SentimentModel {
   bool token_heads = false;
   std::vector<std::string> labels = {"neg", "neu", "pos"};  // of "sentiment"; if empty, they have no names
   bool token_types = false;                                 // each token of the second text counts like two "good"
-  bool embedding = false;                                   // the mean of a text's rows, divided by its length
-  bool static_rows = false;  // no layers: a text's vector is the mean of its tokens' embeddings without pads and [UNK]
+  bool embedding = false;                                   // a text's vector: the mean of its rows, scaled to length 1
+  bool static_rows = false;  // no layers: a text's vector is the mean of its tokens' embeddings without [UNK], the pad
   uint32_t characters_per_token = 0;
   std::vector<std::pair<std::string, std::string>> prompts = {};  // each prompt's name and text
   int default_prompt = -1;

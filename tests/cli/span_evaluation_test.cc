@@ -9,9 +9,9 @@
 namespace linformer_test::span_evaluation_test {
 namespace {
 
-using linformer::cli::answer_words;
 using linformer::cli::AnswerEvaluation;
 using linformer::cli::LabelledSpan;
+using linformer::cli::normalized_words;
 using linformer::cli::spans_of_labels;
 using linformer::cli::TagEvaluation;
 using Labels = std::vector<std::string>;
@@ -68,14 +68,14 @@ TEST_CASE("an entity that is given twice counts once, and scores are NaN if ther
 }
 
 TEST_CASE("answers are compared word by word as SQuAD's script does it") {
-  CHECK(answer_words("The Quick-Brown fox, a.k.a. \"the\" FOX!") == Labels{"quickbrown", "fox", "aka", "fox"});
-  CHECK(answer_words("\u201cthe\u201d \u00c9t\u00e9 an\u2013a") ==
+  CHECK(normalized_words("The Quick-Brown fox, a.k.a. \"the\" FOX!") == Labels{"quickbrown", "fox", "aka", "fox"});
+  CHECK(normalized_words("\u201cthe\u201d \u00c9t\u00e9 an\u2013a") ==
         Labels{"\u201c", "\u201d", "\u00e9t\u00e9", "\u2013"});
-  CHECK(answer_words("a_an the") == Labels{"aan"});
-  CHECK(answer_words("  A  ").empty());
-  CHECK(answer_words("theatre an") == Labels{"theatre"});
-  CHECK(answer_words("x\u00a0the\u2003y") == Labels{"x", "y"});
-  CHECK(answer_words("\xff the").size() == 1);
+  CHECK(normalized_words("a_an the") == Labels{"aan"});
+  CHECK(normalized_words("  A  ").empty());
+  CHECK(normalized_words("theatre an") == Labels{"theatre"});
+  CHECK(normalized_words("x\u00a0the\u2003y") == Labels{"x", "y"});
+  CHECK(normalized_words("\xff the").size() == 1);
 
   AnswerEvaluation evaluation;
   CHECK(std::isnan(evaluation.f1()));

@@ -446,7 +446,7 @@ TEST_CASE("spectrum: compressed models, wrong options and short texts are refuse
   CHECK(code({"--ids", "-"}, "[4, 99]\n") == 1);
   CHECK(code({"-i", folder.path("missing.txt")}) == 1);
   CHECK(code({"-i", text, "--svg", folder.path("no/folder.svg")}) == 1);
-  CHECK(folder.entries() == 3);
+  CHECK(folder.entry_count() == 3);
   const Ran help = run({"spectrum", "--help"});
   CHECK(help.code == 0);
   for (const char* option :

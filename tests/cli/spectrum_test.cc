@@ -22,7 +22,7 @@ using namespace linformer;
 using namespace linformer::research;
 using cli::check;
 using cli::DataError;
-using cli::take;
+using cli::value_or_throw;
 
 namespace {
 
@@ -121,12 +121,12 @@ std::vector<RandomModel> shapes() {
 Session session_for(const std::shared_ptr<const Model>& model) {
   SessionOptions options;
   options.run.compute = Compute::f32;  // the matrices are computed from f32 rows, in double precision
-  return take(Session::create(model, options));
+  return value_or_throw(Session::create(model, options));
 }
 
 std::vector<float> hidden(Session* session, Tokens tokens, int layer) {
   const Tokens texts[] = {tokens};
-  std::vector<float> rows = linformer_test::room_for(*session, texts, Output::hidden({}, layer));
+  std::vector<float> rows = linformer_test::nan_buffer_for(*session, texts, Output::hidden({}, layer));
   check(session->run(texts, Output::hidden(rows, layer)));
   return rows;
 }
@@ -188,13 +188,13 @@ TEST_CASE("the singular values of known matrices are found" * doctest::test_suit
   CHECK(difference(values_of(random, 20), jacobi(random, 20)) < 1e-12);
 }
 
-TEST_CASE("rank_for gives the smallest k that keeps a share") {
+TEST_CASE("rank_for_share gives the smallest k that keeps a share") {
   const HeadSpectrum head{{2, 1, 1}, {0.5, 0.75, 1 - 1e-16}};
-  CHECK(head.rank_for(0.001) == 1);
-  CHECK(head.rank_for(0.5) == 1);
-  CHECK(head.rank_for(0.51) == 2);
-  CHECK(head.rank_for(0.76) == 3);
-  CHECK(head.rank_for(1) == 3);  // although the last share was rounded to less than 1
+  CHECK(head.rank_for_share(0.001) == 1);
+  CHECK(head.rank_for_share(0.5) == 1);
+  CHECK(head.rank_for_share(0.51) == 2);
+  CHECK(head.rank_for_share(0.76) == 3);
+  CHECK(head.rank_for_share(1) == 3);  // although the last share was rounded to less than 1
   CHECK(head.share_at(2) == 0.75);
 }
 
@@ -205,10 +205,10 @@ TEST_CASE("attention matrices and values are those that the runtime attends with
     const auto model = linformer_test::random_model(shape);
     Session session = session_for(model);
     const std::vector<int32_t> ids = linformer_test::random_ids(shape.seed, 31, shape.vocabulary);
-    // All layers are read in one pass, or each in a pass of its own if there is no room for two.
+    // All layers are read in one pass, or each in a pass of its own if the memory doesn't suffice for two.
     AttentionMatrices matrices(*model), narrow(*model, 1);
-    matrices.read(&session, ids);
-    narrow.read(&session, ids);
+    matrices.run(&session, ids);
+    narrow.run(&session, ids);
     CHECK(matrices.rows() == session.output_rows(31));
     CHECK(narrow.rows() == matrices.rows());
     const bool reversible = shape.residual == ResidualKind::reversible;
@@ -235,15 +235,15 @@ TEST_CASE("all layers of a text are read in one pass, or in groups that fit") {
   const std::vector<int32_t> ids = linformer_test::random_ids(1, 31, shape.vocabulary);
   SessionOptions options;
   options.profile = true;
-  Session plain = take(Session::create(model, options));
+  Session plain = value_or_throw(Session::create(model, options));
   const Tokens text = ids;
   check(plain.run({&text, 1}, {}));
   const double one_pass = linformer_test::first_layer_flop(plain);
   REQUIRE(one_pass > 0);
   const int64_t layer = 31 * int64_t{shape.d_model} * static_cast<int64_t>(sizeof(float));
   const auto passes = [&](int64_t bytes) {
-    Session session = take(Session::create(model, options));
-    AttentionMatrices(*model, bytes).read(&session, ids);
+    Session session = value_or_throw(Session::create(model, options));
+    AttentionMatrices(*model, bytes).run(&session, ids);
     return linformer_test::first_layer_flop(session) / one_pass;
   };
   CHECK(passes(5 * layer) == doctest::Approx(1));
@@ -269,7 +269,7 @@ TEST_CASE("the spectrum of several texts is the mean of what another method give
       sum.add(&session, ids, [&] { ++calls; });
       threaded.add(&session, ids, [] {});
       AttentionMatrices matrices(*model);
-      matrices.read(&session, ids);
+      matrices.run(&session, ids);
       AttentionMatrices::Scratch scratch;
       Numbers matrix;
       for (uint32_t l = 0; l < shape.layers; ++l) {

@@ -20,7 +20,7 @@ std::string label(const std::string& line) { return line.empty() ? "" : json::pa
 // Runs `command` and writes `lines` to its input, which stays open. Sends SIGTERM when the file `watched` has `most`
 // lines and the program sleeps because it waits for more input: by then it has counted the answers that it wrote. After
 // five seconds the signal is sent in any case. Returns what the program wrote to standard error.
-std::string said_at_interruption(const CliFixture& f, const std::string& command, const std::string& lines,
+std::string stderr_after_sigterm(const CliFixture& f, const std::string& command, const std::string& lines,
                                  const std::string& watched, int most) {
   const std::string script =
       "cd \"$1\" && rm -f in out && mkfifo in && : >out && { \"$0\" " + command +
@@ -82,14 +82,14 @@ TEST_CASE("memory doesn't grow with the amount of input") {
   Conversation talk(
       {"classify", f.model(), "-i", "-", "--format", "jsonl", "--json", "--on-long", "window", "--threads", "1"});
   uint64_t warm = 0, bytes = 0;
-  for (int round = 0; round < 300 / watched_share; ++round) {
+  for (int round = 0; round < 300 / input_divisor; ++round) {
     REQUIRE(talk.write(chunk));
     bytes += chunk.size();
     for (size_t i = 0; i < lines; ++i) REQUIRE(talk.read_line() != "");
     if (round == 20) warm = talk.resident();
   }
   const uint64_t end = talk.resident();
-  CHECK(bytes > 8'000'000 / watched_share);
+  CHECK(bytes > 8'000'000 / input_divisor);
   if (measures_memory) {
     CHECK(end < warm + (1 << 20));
     CHECK(end < (64 << 20));
@@ -152,25 +152,25 @@ TEST_CASE("closed standard output is an error, and its descriptor is not given t
   const std::string command = std::string(LINFORMER_PROGRAM) + " classify " + f.model() + " good --logits " +
                               f.path("l.npy") + " >&- 2>/dev/null";
   CHECK(run_program("/bin/sh", {"-c", command}).code == 1);
-  CHECK(f.entries() == 1);
+  CHECK(f.entry_count() == 1);
 }
 
 TEST_CASE("an interrupted run says how many records were answered, and that an output file was not written") {
   const CliFixture f;
   const std::string model = f.model();
-  CHECK(said_at_interruption(f, "classify " + model + " -", "good\\nbad\\n", "out", 2) ==
+  CHECK(stderr_after_sigterm(f, "classify " + model + " -", "good\\nbad\\n", "out", 2) ==
         "linformer: interrupted after 2 records were answered\n");
-  CHECK(said_at_interruption(f, "embed " + model + " - --json --pooling mean", "good\\n", "out", 1) ==
+  CHECK(stderr_after_sigterm(f, "embed " + model + " - --json --pooling mean", "good\\n", "out", 1) ==
         "linformer: interrupted after 1 record was answered\n");
-  CHECK(said_at_interruption(f, "tokenize " + model + " -", "good\\nbad\\n", "out", 2) ==
+  CHECK(stderr_after_sigterm(f, "tokenize " + model + " -", "good\\nbad\\n", "out", 2) ==
         "linformer: interrupted after 2 records were answered\n");
-  CHECK(said_at_interruption(f, "fill-mask " + model + " - --top-k 1", "[MASK]\\nbad [MASK]\\nbad\\n", "out", 3) ==
+  CHECK(stderr_after_sigterm(f, "fill-mask " + model + " - --top-k 1", "[MASK]\\nbad [MASK]\\nbad\\n", "out", 3) ==
         "linformer: interrupted after 3 records were answered\n");
   // A record that was read without its line end is not answered.
-  CHECK(said_at_interruption(f, "classify " + model + " -", "good\\nbad", "out", 1) ==
+  CHECK(stderr_after_sigterm(f, "classify " + model + " -", "good\\nbad", "out", 1) ==
         "linformer: interrupted after 1 record was answered\n");
   const std::string to_file =
-      said_at_interruption(f, "classify " + model + " - -o answers.jsonl --verbose", "good\\n", "out", 1);
+      stderr_after_sigterm(f, "classify " + model + " - -o answers.jsonl --verbose", "good\\n", "out", 1);
   CHECK(to_file == "linformer: interrupted after 1 record was answered; no output file was written\n");
   CHECK_FALSE(std::ifstream(f.path("answers.jsonl")).good());
 }
@@ -180,10 +180,10 @@ TEST_CASE("an interrupted run leaves no temporary file") {
   Conversation talk({"classify", f.model(), "-", "--logits", f.path("l.npy")});
   CHECK(talk.write("good\n"));
   CHECK(talk.read_line() != "");
-  CHECK(f.entries() == 2);
+  CHECK(f.entry_count() == 2);
   talk.signal(SIGTERM);
   CHECK(talk.wait() == 128 + SIGTERM);
-  CHECK(f.entries() == 1);
+  CHECK(f.entry_count() == 1);
 }
 
 }  // namespace linformer_test::stream_test

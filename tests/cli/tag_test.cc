@@ -89,7 +89,7 @@ TEST_CASE("tag: entities are printed as lines, as tables with kept fields, and w
   CHECK(shown[2].find("ERROR") != std::string::npos);
 }
 
-TEST_CASE("tag: a long text is read whole, in windows") {
+TEST_CASE("tag: all of a long text is read, in windows") {
   const CliFixture f(with_entities);
   std::string words = "good";
   for (int i = 0; i < 4; ++i) words += " film the a . , plot";

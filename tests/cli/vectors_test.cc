@@ -11,8 +11,8 @@ using nlohmann::json;
 
 namespace {
 
-// Returns items of two vectors each. The first two numbers of a vector are the item's pair of numbers, which count like
-// "good" and "bad".
+// Returns items of two vectors each, one item for each pair of numbers. Both vectors of an item begin with its pair: to
+// the model the first number is how "good" the item is, and the second how "bad".
 std::vector<float> vectors(const std::vector<std::pair<float, float>>& items) {
   std::vector<float> values;
   for (const auto& [good, bad] : items) {
@@ -32,7 +32,7 @@ std::vector<float> vectors(const std::vector<std::pair<float, float>>& items) {
 TEST_CASE("classify --vectors: each item gets a label") {
   const CliFixture f({.vectors = true});
   const std::vector<float> values = vectors({{1, 0}, {0, 1}, {2, 1}});
-  const std::string file = f.file("v.npy", float_array<float>({3, 2, 16}, values));
+  const std::string file = f.file("v.npy", npy_of_floats<float>({3, 2, 16}, values));
   const Ran ran = run({"classify", f.model(), "--vectors", file, "--json"});
   CHECK(ran.code == 0);
   const auto answers = json_lines(ran.out);
@@ -47,7 +47,7 @@ TEST_CASE("classify --vectors: each item gets a label") {
   // An array may be a single item, and may be in double precision.
   const std::vector<double> wide(values.begin(), values.begin() + 32);
   const Ran one =
-      run({"classify", f.model(), "--vectors", f.file("d.npy", float_array<double>({2, 16}, wide)), "--json"});
+      run({"classify", f.model(), "--vectors", f.file("d.npy", npy_of_floats<double>({2, 16}, wide)), "--json"});
   CHECK(one.out == lines_of(ran.out)[0] + "\n");
   CHECK(run({"classify", f.model(), "--vectors", file, "--all-heads", "--table"}).code == 0);
 }
@@ -55,13 +55,13 @@ TEST_CASE("classify --vectors: each item gets a label") {
 TEST_CASE("encode --vectors: the output includes the row that the model puts before the vectors") {
   const CliFixture f({.vectors = true});
   const std::vector<float> values = vectors({{1, 0}, {0, 1}, {2, 1}});
-  const std::string file = f.file("v.npy", float_array<float>({3, 2, 16}, values));
+  const std::string file = f.file("v.npy", npy_of_floats<float>({3, 2, 16}, values));
   const auto encode = [&](const std::string& what, const std::string& batch) {
     const Ran ran =
         run({"encode", f.model(), "--vectors", file, "--what", what, "--batch", batch, "-o", f.path("o.npy")});
     CHECK(ran.code == 0);
     CHECK(ran.err == "");
-    return load_array(read_file(f.path("o.npy")));
+    return parse_float_npy(read_file(f.path("o.npy")));
   };
   const FloatArray embedding = encode("hidden:0", "2");
   CHECK(embedding.shape == Shape{3, 3, 16});
@@ -81,15 +81,15 @@ TEST_CASE("encode --vectors: the output includes the row that the model puts bef
 
 TEST_CASE("vectors: wrong arrays and the wrong kind of input are refused in one line") {
   const CliFixture f({.vectors = true}), text;
-  const std::string good = f.file("v.npy", float_array<float>({2, 16}, std::vector<float>(32)));
-  const std::string bad[] = {float_array<float>({2, 15}, std::vector<float>(30)),
-                             float_array<float>({32}, std::vector<float>(32)),
-                             float_array<float>({0, 0, 16}, {}).substr(0, 40),
-                             float_array<float>({1, 0, 16}, {}),
-                             float_array<float>({2, 16}, std::vector<float>(31)),
-                             float_array<float>({2, 16}, std::vector<float>(33)),
-                             float_array<float>({12, 16}, std::vector<float>(192)),  // 12 rows and one before them
-                             id_array({{1, 2}}),
+  const std::string good = f.file("v.npy", npy_of_floats<float>({2, 16}, std::vector<float>(32)));
+  const std::string bad[] = {npy_of_floats<float>({2, 15}, std::vector<float>(30)),
+                             npy_of_floats<float>({32}, std::vector<float>(32)),
+                             npy_of_floats<float>({0, 0, 16}, {}).substr(0, 40),
+                             npy_of_floats<float>({1, 0, 16}, {}),
+                             npy_of_floats<float>({2, 16}, std::vector<float>(31)),
+                             npy_of_floats<float>({2, 16}, std::vector<float>(33)),
+                             npy_of_floats<float>({12, 16}, std::vector<float>(192)),  // 12 rows and one before them
+                             npy_of_ids({{1, 2}}),
                              "[1, 2]\n"};
   for (const std::string& content : bad) {
     CAPTURE(content.substr(0, 90));

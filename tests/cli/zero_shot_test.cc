@@ -12,7 +12,7 @@ using nlohmann::json;
 
 namespace {
 
-SentimentModel inference() {
+SentimentModel nli_model() {
   SentimentModel shape;
   shape.max_tokens = 20;
   shape.labels = {"contradiction", "neutral", "entailment"};
@@ -29,7 +29,7 @@ double probability_of(const json& answer, const std::string& label) {
 }  // namespace
 
 TEST_CASE("zero-shot: labels follow from the classes of the pairs as in transformers") {
-  const CliFixture f(inference());
+  const CliFixture f(nli_model());
   const std::vector<std::string> labels = {"good", "bad", "plot"};
   const std::string text = "the good film";
   std::vector<double> entailment, contradiction;
@@ -63,6 +63,10 @@ TEST_CASE("zero-shot: labels follow from the classes of the pairs as in transfor
   }
   CHECK(sum == doctest::Approx(1));
   CHECK(one["label"] == "good");
+  const std::string columns = run({"classify", f.model(), text, "--hypothesis", "a {} film.", "--zero-shot",
+                                   "good,bad,plot", "--multi-label", "--output-format", "tsv"})
+                                  .out;
+  CHECK(columns.starts_with("id\tlabel\tprobability\tlabel_2\tprobability_2\tlabel_3\tprobability_3\t"));
   // If --zero-shot is given several times, each value is one label, even with commas.
   const json commas = json_lines(zero_shot({"--zero-shot", "good, bad", "--zero-shot", "plot"}).out)[0];
   CHECK(commas["scores"].size() == 2);
@@ -78,7 +82,7 @@ TEST_CASE("zero-shot: labels follow from the classes of the pairs as in transfor
 }
 
 TEST_CASE("zero-shot: --eval compares with the labels of --zero-shot") {
-  const CliFixture f(inference());
+  const CliFixture f(nli_model());
   const std::string file = f.file("t.jsonl",
                                   "{\"text\":\"good good film\",\"label\":\"good\"}\n"
                                   "{\"text\":\"good\",\"label\":\"bad\"}\n");
@@ -88,7 +92,7 @@ TEST_CASE("zero-shot: --eval compares with the labels of --zero-shot") {
 }
 
 TEST_CASE("zero-shot: conflicting options, and models without a class for entailment, are refused") {
-  const CliFixture f(inference()), other;
+  const CliFixture f(nli_model()), other;
   const auto with = [&](const std::vector<std::string>& more) {
     std::vector<std::string> all = {"classify", f.model(), "good", "--zero-shot", "good,bad"};
     all.insert(all.end(), more.begin(), more.end());

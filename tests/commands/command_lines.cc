@@ -44,7 +44,7 @@ class Lines {
  private:
   using Words = std::vector<std::string>;
 
-  CommandLine& add(const std::string& command, Words words, Answers answers = Answers::text) {
+  CommandLine& add(const std::string& command, Words words, StdoutFormat answers = StdoutFormat::text) {
     words.insert(words.begin(), {command, path_});
     CommandLine line;
     line.arguments = std::move(words);
@@ -53,7 +53,7 @@ class Lines {
     return lines_.back();
   }
   // Adds the command line without --json and with it.
-  void add_both(const std::string& command, Words words, Answers answers) {
+  void add_both(const std::string& command, Words words, StdoutFormat answers) {
     add(command, words);
     words.push_back("--json");
     add(command, words, answers);
@@ -104,17 +104,17 @@ class Lines {
                  "\n");
     folder_.file("ids.jsonl", ids_line(1) + ids_line(encoder().max_tokens) + ids_line(3));
     folder_.file("far.jsonl", "[1000000000]\n");
-    folder_.file("ids.npy", id_array({{0, last_id(), 0}, {last_id(), 0, 0}}));
+    folder_.file("ids.npy", npy_of_ids({{0, last_id(), 0}, {last_id(), 0, 0}}));
     const auto width = std::max<int64_t>(1, encoder().embedding.vectors.width);
     const int64_t count = std::min<int64_t>(3, encoder().max_tokens);
     std::vector<float> values(static_cast<size_t>(2 * count * width));
     for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 7) / 8.f - 0.25f;
-    folder_.file("vectors.npy", float_array<float>({2, count, width}, values));
+    folder_.file("vectors.npy", npy_of_floats<float>({2, count, width}, values));
     const std::vector<double> half(values.begin(), values.begin() + count * width);
-    folder_.file("one.npy", float_array<double>({count, width}, half));
+    folder_.file("one.npy", npy_of_floats<double>({count, width}, half));
     const int64_t numbers = encoder().d_model;
     folder_.file("reference.npy",
-                 float_array<float>({4, numbers}, std::vector<float>(static_cast<size_t>(4 * numbers), 0.5f)));
+                 npy_of_floats<float>({4, numbers}, std::vector<float>(static_cast<size_t>(4 * numbers), 0.5f)));
   }
 
   int64_t last_id() const { return std::max<int64_t>(1, encoder().vocab_size) - 1; }
@@ -125,89 +125,92 @@ class Lines {
   }
 
   void inspect() {
-    add_both("inspect", {}, Answers::json_object);
-    add_both("inspect", {"--tensors", "--verify"}, Answers::json_object);
-    add_both("inspect", {"--memory", longest()}, Answers::json_object);
-    add_both("inspect", {"--memory", "1", "--batch", "7", "--threads", "3"}, Answers::json_object);
-    add_both("inspect", {"--plan"}, Answers::json_object);
-    add_both("inspect", {"--plan", "1"}, Answers::json_object);
-    add_both("inspect", {"--plan", longest(), "--isa", "scalar"}, Answers::json_object);
+    add_both("inspect", {}, StdoutFormat::json_object);
+    add_both("inspect", {"--tensors", "--verify"}, StdoutFormat::json_object);
+    add_both("inspect", {"--memory", longest()}, StdoutFormat::json_object);
+    add_both("inspect", {"--memory", "1", "--batch", "7", "--threads", "3"}, StdoutFormat::json_object);
+    add_both("inspect", {"--plan"}, StdoutFormat::json_object);
+    add_both("inspect", {"--plan", "1"}, StdoutFormat::json_object);
+    add_both("inspect", {"--plan", longest(), "--isa", "scalar"}, StdoutFormat::json_object);
     add("inspect", {"--plan", "1", "--backend", "onednn"});
     add("inspect", {"--plan", "1", "--compute", "f32", "--padding", "keep"});
-    add("inspect", {"--memory", "1", "--pad-to", "1", "--json"}, Answers::json_object);
+    add("inspect", {"--memory", "1", "--pad-to", "1", "--json"}, StdoutFormat::json_object);
     add("inspect", {"--memory", std::to_string(uint64_t{encoder().max_tokens} + 1)});
   }
 
   void classify() {
     const std::string texts = file("texts.txt"), records = file("records.jsonl");
-    add_both("classify", {"good film", "the plot"}, Answers::json_lines);
+    add_both("classify", {"good film", "the plot"}, StdoutFormat::json_lines);
     add("classify", {"good film", "", "--table"});
-    add_both("classify", {"--all-heads", "-i", texts}, Answers::json_lines);
+    add_both("classify", {"--all-heads", "-i", texts}, StdoutFormat::json_lines);
     add("classify", {"--all-heads", "-i", texts, "--table", "--compute", "f32"});
     for (size_t i = 0; i < std::min<size_t>(description_.heads.size(), 4); ++i) {
       const std::string name = description_.heads[i].name;
-      add("classify", {"--head", name, "-i", records, "--id", "id", "--pair", "pair", "--json"}, Answers::json_lines);
+      add("classify", {"--head", name, "-i", records, "--id", "id", "--pair", "pair", "--json"},
+          StdoutFormat::json_lines);
       add("classify", {"--head", std::to_string(i), "-i", records, "--pair", "pair", "--table"});
     }
     add("classify", {"--top-k", "2", "-i", texts, "--side", "tail", "--literal-special"});
-    add_both("classify", {"--threshold", "0.4", "-i", texts, "--batch", "2", "--threads", "2"}, Answers::json_lines);
+    add_both("classify", {"--threshold", "0.4", "-i", texts, "--batch", "2", "--threads", "2"},
+             StdoutFormat::json_lines);
     for (const char* which : {"longest_first", "only_first", "only_second"}) {
       add("classify", {"-i", records, "--pair", "pair", "--on-long", "window", "--truncation", which, "--json"},
-          Answers::json_lines);
+          StdoutFormat::json_lines);
     }
     add_both("classify", {"-i", texts, "--on-long", "window", "--overlap", "0", "--max-tokens", "1"},
-             Answers::json_lines);
+             StdoutFormat::json_lines);
     add("classify", {"-i", texts, "--on-long", "error", "--fail-fast"});
     add("classify", {"--logits", folder_.path("out.npy"), "-i", records}).array = folder_.path("out.npy");
-    add("classify", {"--vectors", file("vectors.npy"), "--json", "--profile"}, Answers::json_lines).profile_json = true;
+    add("classify", {"--vectors", file("vectors.npy"), "--json", "--profile"}, StdoutFormat::json_lines).profile_json =
+        true;
     add("classify", {"--vectors", file("one.npy"), "--all-heads", "--table"});
     add("classify", {"-", "--padding", "keep", "--pad-to", longest(), "--isa", "scalar"}).input = "good\nfilm";
-    add("classify", {"-", "--format", "jsonl", "--backend", "onednn", "--json"}, Answers::json_lines).input =
+    add("classify", {"-", "--format", "jsonl", "--backend", "onednn", "--json"}, StdoutFormat::json_lines).input =
         "[{\"text\": \"a\"}, {\"text\": \"b\"}]";
     add("classify", {"good", "--pair-text", "film", "--backend", "openblas"});
     add("classify", {"-i", file("records.csv"), "--pair", "pair", "--profile"});
     add("classify", {"-i", records, file("records.csv"), "--keep", "text", "--limit", "6", "--output-format", "csv"});
-    add("classify", {"-i", records, "--keep", "all", "--json"}, Answers::json_lines);
-    add("classify", {"-i", texts, records, "--whole-files", "--json", "--quiet"}, Answers::json_lines);
+    add("classify", {"-i", records, "--keep", "all", "--json"}, StdoutFormat::json_lines);
+    add("classify", {"-i", texts, records, "--whole-files", "--json", "--quiet"}, StdoutFormat::json_lines);
     add("classify", {"-", "--format", "fasttext", "--output-format", "tsv"}).input = "__label__a good\n__label__\n";
   }
 
   void evaluate() {
     const std::string records = file("records.jsonl");
-    add_both("classify", {"-i", records, "--eval", "label"}, Answers::json_lines);
+    add_both("classify", {"-i", records, "--eval", "label"}, StdoutFormat::json_lines);
     add_both("classify", {"-i", records, "--eval", "label", "--records", "--threshold", "0.3", "--pair", "pair"},
-             Answers::json_lines);
+             StdoutFormat::json_lines);
     add("classify", {"-i", file("records.csv"), "--eval", "label", "--label-separator", ";"});
   }
 
   void embed() {
     const std::string texts = file("texts.txt"), records = file("records.jsonl");
     add_array("embed", {"-i", texts});
-    add("embed", {"good film", "", "--json"}, Answers::json_lines);
+    add("embed", {"good film", "", "--json"}, StdoutFormat::json_lines);
     for (const char* pooling : {"first", "last", "mean", "weighted-mean", "max"}) {
-      add("embed", {"-i", texts, "--pooling", pooling, "--json"}, Answers::json_lines);
+      add("embed", {"-i", texts, "--pooling", pooling, "--json"}, StdoutFormat::json_lines);
     }
     add_array("embed", {"-i", texts, "--pooling", "mean", "--normalize"});
     add_array("embed", {"-i", texts, "--no-normalize"});
     add("embed", {"-i", records, "--pair", "pair", "--id", "id", "--on-long", "window", "--pooling", "max", "--json"},
-        Answers::json_lines);
-    add("embed", {"good", "--json", "--profile", "--pooling", "mean"}, Answers::json_lines).profile_json = true;
+        StdoutFormat::json_lines);
+    add("embed", {"good", "--json", "--profile", "--pooling", "mean"}, StdoutFormat::json_lines).profile_json = true;
     add("embed", {"-i", texts, "--pooling", "first", "-o", "-", "--batch", "1"});
     add("embed", {"-i", file("records.csv"), "--pooling", "mean", "--keep", "all", "--output-format", "csv"});
-    add("embed", {"-i", texts, "--pooling", "mean", "--dimensions", "2", "--json"}, Answers::json_lines);
-    add("embed", {"-i", records, "--pair", "pair", "--id", "id", "--sparse", "--batch", "2"}, Answers::json_lines);
+    add("embed", {"-i", texts, "--pooling", "mean", "--dimensions", "2", "--json"}, StdoutFormat::json_lines);
+    add("embed", {"-i", records, "--pair", "pair", "--id", "id", "--sparse", "--batch", "2"}, StdoutFormat::json_lines);
   }
 
   void fill_mask() {
     const std::string texts = file("texts.txt");
     std::string many;
     for (int i = 0; i < 20; ++i) many += "[MASK] ";
-    add_both("fill-mask", {"the [MASK] plot", "good", ""}, Answers::json_lines);
+    add_both("fill-mask", {"the [MASK] plot", "good", ""}, StdoutFormat::json_lines);
     add("fill-mask", {"the <mask> plot", "--table", "--top-k", "3"});
-    add_both("fill-mask", {many, "--top-k", "100000"}, Answers::json_lines);
+    add_both("fill-mask", {many, "--top-k", "100000"}, StdoutFormat::json_lines);
     add("fill-mask", {"-i", texts, "--on-long", "error", "--batch", "2"});
     add("fill-mask", {"-i", file("records.jsonl"), "--pair", "pair", "--json", "--padding", "keep"},
-        Answers::json_lines);
+        StdoutFormat::json_lines);
     add("fill-mask", {"-i", texts, "--side", "tail", "--literal-special"});
     add("fill-mask", {"-i", file("records.csv"), "--keep", "text", "--limit", "6", "--output-format", "csv"});
     add("fill-mask", {"[MASK]", "--pad-to", longest(), "--padding", "keep"});
@@ -215,70 +218,73 @@ class Lines {
 
   void tag() {
     const std::string texts = file("texts.txt"), records = file("records.jsonl");
-    add_both("tag", {"good film", "", long_text}, Answers::json_lines);
+    add_both("tag", {"good film", "", long_text}, StdoutFormat::json_lines);
     add("tag", {"-i", texts, "--table", "--threshold", "0.3"});
     for (const char* aggregation : {"none", "first", "average", "max"}) {
       add("tag", {"-i", texts, "--aggregation", aggregation, "--max-tokens", "3", "--overlap", "0", "--json"},
-          Answers::json_lines);
+          StdoutFormat::json_lines);
     }
     add("tag", {"-i", records, "--id", "id", "--keep", "text", "--output-format", "csv", "--on-long", "truncate"});
     add("tag", {"-i", texts, "--head", "1", "--on-long", "error", "--side", "tail", "--literal-special"});
-    add("tag", {"good", "--json", "--profile"}, Answers::json_lines).profile_json = true;
-    add_both("tag", {"-i", file("entities.jsonl"), "--eval", "spans"}, Answers::json_object);
+    add("tag", {"good", "--json", "--profile"}, StdoutFormat::json_lines).profile_json = true;
+    add_both("tag", {"-i", file("entities.jsonl"), "--eval", "spans"}, StdoutFormat::json_object);
     add_both("tag", {"-i", file("entities.jsonl"), "--words", "--field", "words", "--eval", "tags"},
-             Answers::json_object);
+             StdoutFormat::json_object);
     add("tag", {"good", "--padding", "keep", "--pad-to", longest()});
   }
 
   void answer() {
     const std::string records = file("records.jsonl");
-    add_both("answer", {"--question", "the plot", "good film", "", long_text}, Answers::json_lines);
+    add_both("answer", {"--question", "the plot", "good film", "", long_text}, StdoutFormat::json_lines);
     add("answer", {"--question", "the", "-i", file("texts.txt"), "--table", "--top-k", "4"});
     add_both("answer", {"--question-field", "pair", "--field", "text", "-i", records, "--no-answer", "--id", "id"},
-             Answers::json_lines);
+             StdoutFormat::json_lines);
     add("answer", {"--question-field", "pair", "--field", "text", "-i", records, "--keep", "text", "--output-format",
                    "tsv", "--max-tokens", "8", "--overlap", "1"});
-    add("answer", {"--question", long_text, "film", "--json"}, Answers::json_lines);
+    add("answer", {"--question", long_text, "film", "--json"}, StdoutFormat::json_lines);
     add("answer", {"--question", "a", "-i", file("texts.txt"), "--on-long", "truncate", "--max-answer-tokens", "1"});
-    add("answer", {"--question", "a", "good", "--head", "0", "--json", "--profile"}, Answers::json_lines).profile_json =
-        true;
-    add_both("answer", {"--question", "a", "--field", "text", "-i", records, "--eval", "label"}, Answers::json_object);
+    add("answer", {"--question", "a", "good", "--head", "0", "--json", "--profile"}, StdoutFormat::json_lines)
+        .profile_json = true;
+    add_both("answer", {"--question", "a", "--field", "text", "-i", records, "--eval", "label"},
+             StdoutFormat::json_object);
   }
 
   void rerank() {
     const std::string texts = file("texts.txt"), records = file("records.jsonl");
-    add_both("rerank", {"--query", "the plot", "good film", "", long_text}, Answers::json_lines);
+    add_both("rerank", {"--query", "the plot", "good film", "", long_text}, StdoutFormat::json_lines);
     add("rerank", {"--queries", texts, "-i", records, "--id", "id", "--top-n", "2", "--raw", "--json"},
-        Answers::json_lines);
+        StdoutFormat::json_lines);
     add("rerank", {"--query", "good", "-i", records, "--keep", "all", "--on-long", "window", "--output-format", "csv"});
     add("rerank", {"--query", long_text, "-i", texts, "--on-long", "error", "--head", "0"});
-    add("classify", {"-i", texts, "--zero-shot", "good,the plot", "--json"}, Answers::json_lines);
+    add("classify", {"-i", texts, "--zero-shot", "good,the plot", "--json"}, StdoutFormat::json_lines);
     add("classify", {"good film", "--zero-shot", "a", "--zero-shot", "b, c", "--hypothesis", "{}", "--multi-label"});
   }
 
   void search() {
     const std::string texts = file("texts.txt"), records = file("records.jsonl");
-    add_both("search", {"--query", "the plot", "--pooling", "mean", "good film", "", long_text}, Answers::json_lines);
+    add_both("search", {"--query", "the plot", "--pooling", "mean", "good film", "", long_text},
+             StdoutFormat::json_lines);
     add("search", {"--query", "good", "-i", texts, "--top-k", "2", "--similarity", "dot", "--json"},
-        Answers::json_lines);
+        StdoutFormat::json_lines);
     add("search",
         {"--queries", texts, "-i", records, "--id", "id", "--pooling", "max", "--keep", "text", "--batch", "1"});
     add("search", {"--query", "good", "--pooling", "first", "--vectors", file("reference.npy"), "--json"},
-        Answers::json_lines);
+        StdoutFormat::json_lines);
     add("search", {"--query", "good", "--pooling", "first", "--vectors", file("reference.npy"), "-i", records});
   }
 
   void perplexity() {
     const std::string texts = file("texts.txt"), ids = file("ids.jsonl");
-    add_both("perplexity", {"-i", texts}, Answers::json_object);
-    add_both("perplexity", {"-i", texts, "--mode", "both", "--limit", "2", "--mask-rate", "1"}, Answers::json_object);
+    add_both("perplexity", {"-i", texts}, StdoutFormat::json_object);
+    add_both("perplexity", {"-i", texts, "--mode", "both", "--limit", "2", "--mask-rate", "1"},
+             StdoutFormat::json_object);
     add("perplexity", {"-i", texts, "--mode", "pseudo", "--limit", "3", "--on-long", "window", "--overlap", "1"});
     add("perplexity", {"-i", texts, "--dump-masks", folder_.path("masks.jsonl"), "--seed", "9", "--mask-rate", "0"});
-    add_both("perplexity", {"--ids", ids, "--mask-id", "0"}, Answers::json_object);
+    add_both("perplexity", {"--ids", ids, "--mask-id", "0"}, StdoutFormat::json_object);
     add("perplexity", {"--ids", file("ids.npy"), "--mask-id", std::to_string(last_id()), "--mode", "both", "--padding",
                        "keep", "--pad-to", "1"});
     add("perplexity", {"-i", file("records.jsonl"), "--pair", "pair", "--truncation", "only_second", "--json"},
-        Answers::json_object);
+        StdoutFormat::json_object);
   }
 
   void encode() {
@@ -304,35 +310,35 @@ class Lines {
 
   void tokenize() {
     const std::string lines = "{\"text\": \"good film\"}\n{\"text\": \"the plot\", \"pair\": \"of\"}\n{\"text\": 1}\n";
-    add("tokenize", {"--format", "jsonl"}, Answers::json_lines).input = lines;
-    add("tokenize", {"-", "--format", "jsonl", "--max-tokens", "3"}, Answers::json_lines).input = lines;
-    add("tokenize", {"-i", file("texts.txt"), "--max-tokens", "1"}, Answers::json_lines);
-    add("tokenize", {long_text, "[MASK]", "--side", "tail", "--literal-special"}, Answers::json_lines);
+    add("tokenize", {"--format", "jsonl"}, StdoutFormat::json_lines).input = lines;
+    add("tokenize", {"-", "--format", "jsonl", "--max-tokens", "3"}, StdoutFormat::json_lines).input = lines;
+    add("tokenize", {"-i", file("texts.txt"), "--max-tokens", "1"}, StdoutFormat::json_lines);
+    add("tokenize", {long_text, "[MASK]", "--side", "tail", "--literal-special"}, StdoutFormat::json_lines);
   }
 
   void compare() {
     const std::string texts = file("texts.txt"), records = file("records.jsonl");
-    add_both("compare", {path_, "-i", texts}, Answers::json_object);
-    add_both("compare", {other_, "-i", texts, "--max-tokens", "1"}, Answers::json_object);
-    add("compare", {path_, "-i", records, "--eval", "label", "--pair", "pair", "--json"}, Answers::json_object);
-    add_both("compare", {"--reference", file("reference.npy"), "-i", records}, Answers::json_object);
+    add_both("compare", {path_, "-i", texts}, StdoutFormat::json_object);
+    add_both("compare", {other_, "-i", texts, "--max-tokens", "1"}, StdoutFormat::json_object);
+    add("compare", {path_, "-i", records, "--eval", "label", "--pair", "pair", "--json"}, StdoutFormat::json_object);
+    add_both("compare", {"--reference", file("reference.npy"), "-i", records}, StdoutFormat::json_object);
     add("compare", {path_, "-i", texts, "--head", "1"});
   }
 
   void spectrum() {
     const std::string texts = file("texts.txt"), ids = file("ids.jsonl");
-    add_both("spectrum", {"-i", texts}, Answers::json_object);
-    add_both("spectrum", {"--ids", ids, "--limit", "2"}, Answers::json_object);
+    add_both("spectrum", {"-i", texts}, StdoutFormat::json_object);
+    add_both("spectrum", {"--ids", ids, "--limit", "2"}, StdoutFormat::json_object);
     add("spectrum", {"--ids", ids, "--max-tokens", "2", "--apart", "--csv", "-", "--rank", "1"});
     add("spectrum",
         {"--ids", ids, "--svg", folder_.path("out.svg"), "--html", "-", "--share", "0.5", "--threads", "2"});
-    add_both("spectrum", {"-i", texts, "--error", "0.5", "--draws", "2", "--seed", "3"}, Answers::json_object);
+    add_both("spectrum", {"-i", texts, "--error", "0.5", "--draws", "2", "--seed", "3"}, StdoutFormat::json_object);
     add("spectrum", {"--ids", ids, "--error", "0.9", "--max-tokens", "2,3", "--csv", folder_.path("out.csv"), "--html",
                      folder_.path("out.html"), "--svg", "-"});
   }
 
-  // `bench` measures the machine, and then each case in a process that it starts with --case. That process is run here
-  // without the rest.
+  // `bench` measures the machine, and then each case in a process that it starts with --case. Only the command line of
+  // such a process is added here, because it takes less time.
   void bench() {
     for (const int64_t batch : {1, 3}) {
       linformer::bench::Case measured;
@@ -341,7 +347,7 @@ class Lines {
       measured.batch = batch;
       measured.tokens = std::min<int64_t>(batch, encoder().max_tokens);
       measured.profile = batch > 1;
-      add("bench", {"--case", json(measured).dump()}, Answers::json_object).error_is_answer = true;
+      add("bench", {"--case", json(measured).dump()}, StdoutFormat::json_object).error_is_answer = true;
     }
   }
 

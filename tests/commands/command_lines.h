@@ -10,12 +10,12 @@
 namespace linformer_test {
 
 // The format that standard output must have.
-enum class Answers { text, json_object, json_lines };
+enum class StdoutFormat { text, json_object, json_lines };
 
 struct CommandLine {
   std::vector<std::string> arguments;
   std::string input;  // standard input
-  Answers answers = Answers::text;
+  StdoutFormat answers = StdoutFormat::text;
   std::string array;             // the npy file that the command writes
   bool profile_json = false;     // the last line of standard error is JSON
   bool error_is_answer = false;  // an error is part of the JSON, and standard error is empty

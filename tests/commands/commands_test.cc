@@ -20,12 +20,12 @@ using namespace linformer;
 
 namespace {
 
-// CI runs one in `part_in_ci` of a model's command lines, and different ones on the next model. The test cases whose
-// names begin with "complete" run all of them.
+// CI runs every `stride_in_ci`-th command line of a model, and different ones on the next model. The test cases whose
+// names begin with "complete" run all command lines.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr size_t part_in_ci = 16;
+constexpr size_t stride_in_ci = 16;
 #else
-constexpr size_t part_in_ci = 5;
+constexpr size_t stride_in_ci = 5;
 #endif
 constexpr uint64_t random_models_in_ci = 42;
 
@@ -93,7 +93,7 @@ class Runs {
 void run_goldens(const std::string& golden, size_t part, size_t least, int most_refused) {
   const Folder models, files;
   int refused = 0;
-  const std::vector<ModelFile> all = golden_models(golden, models, &refused);
+  const std::vector<ModelFile> all = convert_golden_models(golden, models, &refused);
   CHECK(all.size() >= least);
   CHECK(refused <= most_refused);
   Runs runs(part);
@@ -103,9 +103,9 @@ void run_goldens(const std::string& golden, size_t part, size_t least, int most_
 void run_random(uint64_t count, size_t part) {
   const Folder models, files;
   const Folder first;
-  const std::string other = random_model_file(1, first).path;
+  const std::string other = write_random_model_file(1, first).path;
   Runs runs(part);
-  for (uint64_t index = 0; index < count; ++index) runs.run_all(random_model_file(index, models), other, files);
+  for (uint64_t index = 0; index < count; ++index) runs.run_all(write_random_model_file(index, models), other, files);
   for (const char* command :
        {"inspect", "classify", "embed", "fill-mask", "perplexity", "encode", "tokenize", "compare", "bench"}) {
     CAPTURE(command);
@@ -122,20 +122,20 @@ uint64_t random_models() {
 }  // namespace
 
 TEST_CASE("commands end as contract.h says on every golden of the tree") {
-  run_goldens(golden_in_tree(), part_in_ci, 76, 2);
+  run_goldens(golden_cases_folder(), stride_in_ci, 76, 2);
 }
 
 TEST_CASE("commands end as contract.h says on random and unusual models") {
-  run_random(random_models_in_ci, part_in_ci);
+  run_random(random_models_in_ci, stride_in_ci);
 }
 
 TEST_CASE("commands end as contract.h says on every golden of ../shared" * doctest::test_suite("shared")) {
-  if (const auto golden = shared_path("golden")) run_goldens(*golden, part_in_ci, 58, 4);
+  if (const auto golden = shared_path("golden")) run_goldens(*golden, stride_in_ci, 58, 4);
 }
 
 // tests/long.sh runs the complete cases. They take minutes, and an hour with sanitizers.
 TEST_CASE("complete: every command line ends as contract.h says on every golden" * doctest::skip()) {
-  run_goldens(golden_in_tree(), 1, 76, 2);
+  run_goldens(golden_cases_folder(), 1, 76, 2);
   if (const auto golden = shared_path("golden")) run_goldens(*golden, 1, 58, 4);
 }
 

@@ -16,7 +16,7 @@ struct Said {
   size_t errors = 0;     // lines that say why the command gave up
   size_t records = 0;    // "record 3: ..."
   bool counted = false;  // "2 of 5 records bad"
-  std::string stranger;  // a line of no known kind
+  std::string unknown_line;  // a line of no known kind
 };
 
 Said read(const std::vector<std::string>& lines) {
@@ -34,14 +34,14 @@ Said read(const std::vector<std::string>& lines) {
     } else if (line.starts_with("linformer: ")) {
       ++said.errors;
     } else {
-      said.stranger = line;
+      said.unknown_line = line;
     }
   }
   return said;
 }
 
-// Returns whether an error has a part of an internal message, which tells a user nothing, or is about memory, which
-// such small models can't exhaust.
+// Returns whether an error contains a part of an internal message, which tells a user nothing, or says that memory ran
+// out, which can't happen with such small models.
 bool is_unclear(const std::string& err) {
   for (const char* part : {"unexpected: ", "out of memory", "json.exception", "std::", "basic_string", "vector::"}) {
     if (err.find(part) != std::string::npos) return true;
@@ -56,7 +56,7 @@ std::string wrong_with_errors(const CommandLine& line, const Ran& ran, std::vect
   }
   const bool profile = std::find(line.arguments.begin(), line.arguments.end(), "--profile") != line.arguments.end();
   const Said said = read(lines);
-  if (!profile && !said.stranger.empty()) return "standard error has the line '" + said.stranger + "'";
+  if (!profile && !said.unknown_line.empty()) return "standard error has the line '" + said.unknown_line + "'";
   if (is_unclear(ran.err)) return "the error is not clear";
   if (ran.code == 0 && (said.errors > 0 || said.records > 0 || said.counted)) return "an error, but exit code 0";
   if (ran.code == 0) return {};
@@ -68,22 +68,22 @@ std::string wrong_with_errors(const CommandLine& line, const Ran& ran, std::vect
 }
 
 std::string wrong_with_answers(const CommandLine& line, const Ran& ran) {
-  if (line.answers == Answers::json_lines) {
+  if (line.answers == StdoutFormat::json_lines) {
     for (const std::string& answer : lines_of(ran.out)) {
       if (!json::accept(answer)) return "a line of standard output is no JSON: " + answer;
     }
   }
-  if (line.answers != Answers::json_object) return {};
-  // A command that fails as a whole has no answer.
+  if (line.answers != StdoutFormat::json_object) return {};
+  // A command that fails before its first answer prints nothing on standard output.
   if (ran.out.empty() && ran.code != 0) return {};
   return json::accept(ran.out) ? "" : "standard output is no JSON";
 }
 
 std::string wrong_with_array(const CommandLine& line, const Ran& ran) {
   if (line.array.empty()) return {};
-  if (!std::filesystem::exists(line.array)) return ran.code == 0 ? "there is no array" : "";
+  if (!std::filesystem::exists(line.array)) return ran.code == 0 ? "the npy file is missing" : "";
   const NpyArray array = parse_npy(read_file(line.array));
-  return array.bytes.size() == static_cast<size_t>(array.size()) * sizeof(float) ? "" : "the array is not whole";
+  return array.bytes.size() == static_cast<size_t>(array.size()) * sizeof(float) ? "" : "the npy file is not complete";
 }
 
 }  // namespace

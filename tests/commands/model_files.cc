@@ -35,7 +35,7 @@ bool convert(std::vector<std::string> arguments) {
 
 }  // namespace
 
-std::vector<ModelFile> golden_models(const fs::path& golden, const Folder& folder, int* refused) {
+std::vector<ModelFile> convert_golden_models(const fs::path& golden, const Folder& folder, int* refused) {
   const std::vector<std::string> tokenizers = tokenizer_folders(folder);
   std::vector<ModelFile> models;
   *refused = 0;
@@ -66,7 +66,7 @@ std::vector<ModelFile> golden_models(const fs::path& golden, const Folder& folde
   return models;
 }
 
-ModelFile random_model_file(uint64_t index, const Folder& folder) {
+ModelFile write_random_model_file(uint64_t index, const Folder& folder) {
   const bool unusual = index % 2 == 0;
   const RandomModel shape = unusual ? unusual_shape(index / 2) : random_shape(index / 2);
   constexpr TokenizerKind kinds[] = {TokenizerKind::wordpiece, TokenizerKind::byte_bpe, TokenizerKind::unigram,

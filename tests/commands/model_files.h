@@ -17,10 +17,10 @@ struct ModelFile {
 
 // Converts all checkpoints below `golden` (FAMILY/CASE) with the settings in their meta.json, and with a tokenizer if
 // they read tokens. Sets `refused` to the number of checkpoints that the converter refuses.
-std::vector<ModelFile> golden_models(const std::filesystem::path& golden, const Folder& folder, int* refused);
+std::vector<ModelFile> convert_golden_models(const std::filesystem::path& golden, const Folder& folder, int* refused);
 
 // Writes a model that depends on `index` alone. The shapes are those of reference/unusual_shape.h and
 // reference/random_case.h in turn, and the tokenizers are of every kind.
-ModelFile random_model_file(uint64_t index, const Folder& folder);
+ModelFile write_random_model_file(uint64_t index, const Folder& folder);
 
 }  // namespace linformer_test

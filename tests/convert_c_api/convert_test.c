@@ -78,7 +78,8 @@ static void see_progress(void* user, const char* phase, double share) {
   }
 }
 
-/* Finds the entry of `list` whose name is `name`, or any entry if `name` is NULL. Checks that no entry lacks a text. */
+/* Sets `found` to the first entry of `list` whose name is `name`, or to the first of all entries if `name` is NULL.
+ * Returns the number of such entries. Checks that each entry of the list has a text that isn't empty. */
 static int find_entry(const lnf_convert_report* report, int32_t list, const char* name, lnf_convert_entry* found) {
   lnf_status status;
   int times = 0;
@@ -127,7 +128,7 @@ static void check_report(const lnf_convert_report* report) {
   CHECK(lnf_convert_report_get_summary(report, NULL, &status) == LNF_INVALID_ARGUMENT);
 }
 
-/* Leaves the model file, for the caller to compare with that of linformer-convert with the same options. */
+/* Leaves the model file `kept_output`. same_bytes_test.cmake compares it with that which linformer-convert writes. */
 static void check_conversion(const char* kept_output) {
   const char* labels[] = {"mnli=contradiction,neutral,entailment"};
   const char* kinds[] = {"sentence_classification_head=multi_label"};
@@ -236,7 +237,8 @@ static void check_failures(void) {
   CHECK(lnf_convert_report_get_entry(NULL, 0, 0, NULL, &status) == LNF_INVALID_ARGUMENT);
   lnf_convert_report_free(NULL);
 
-  /* The input is absent, is no checkpoint, or lacks a setting. The whole message is written to the caller's memory. */
+  /* The input is absent or is no checkpoint, the dialect is unknown, or a setting is missing. The whole message is
+   * written to the memory that the caller provides. */
   options = options_for(absent);
   CHECK(code_of(&options) == LNF_INVALID_ARGUMENT);
   options = options_for("/dev/null");

@@ -32,7 +32,7 @@ void write_settings(const HandSettings& settings, PickleWriter* pickle) {
   for (const auto& [name, value] : settings) {
     pickle->text(name);
     if (const auto* number = std::get_if<int64_t>(&value)) pickle->integer(*number);
-    if (const auto* truth = std::get_if<bool>(&value)) pickle->truth(*truth);
+    if (const auto* truth = std::get_if<bool>(&value)) pickle->boolean(*truth);
     if (const auto* text = std::get_if<std::string>(&value)) pickle->text(*text);
     pickle->set_item();
   }
@@ -57,7 +57,7 @@ std::string object_pickle(const std::vector<HandTensor>& tensors, const HandSett
     const HandTensor& tensor = tensors[i];
     pickle.text(tensor.name).begin_tensor();
     pickle.storage(storage_class(tensor.type), std::to_string(i), static_cast<int64_t>(tensor.values.size()), legacy);
-    pickle.tensor(0, tensor.shape, contiguous(tensor.shape)).set_item();
+    pickle.end_tensor(0, tensor.shape, contiguous(tensor.shape)).set_item();
   }
   return pickle.set_item().stop();
 }
@@ -65,7 +65,7 @@ std::string object_pickle(const std::vector<HandTensor>& tensors, const HandSett
 std::string archive_of(const std::string& pickle, const std::vector<HandTensor>& tensors) {
   std::vector<HandZipEntry> entries{{"archive/data.pkl", pickle}};
   for (size_t i = 0; i < tensors.size(); ++i) {
-    entries.push_back({"archive/data/" + std::to_string(i), encoded(tensors[i])});
+    entries.push_back({"archive/data/" + std::to_string(i), tensor_bytes(tensors[i])});
   }
   entries.push_back({"archive/version", "3\n"});
   return zip_archive(entries);
@@ -75,7 +75,7 @@ std::string quote(const std::string& text) { return std::string("\"").append(tex
 
 }  // namespace
 
-std::string encoded(const HandTensor& tensor) {
+std::string tensor_bytes(const HandTensor& tensor) {
   std::string bytes;
   for (const double value : tensor.values) {
     const float narrow = static_cast<float>(value);
@@ -129,13 +129,14 @@ std::string torch_zip_with_cfg(const std::vector<HandTensor>& tensors, const Han
 std::string torch_legacy(const std::vector<HandTensor>& tensors, const HandSettings& settings) {
   std::string file = PickleWriter().append("\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19").stop();
   file += PickleWriter().integer(1001).stop();
-  file += PickleWriter().empty_dict().text("little_endian").truth(true).set_item().stop();
+  file += PickleWriter().empty_dict().text("little_endian").boolean(true).set_item().stop();
   file += object_pickle(tensors, settings, true, false);
   PickleWriter keys;
   keys.op(']').mark();
   for (size_t i = 0; i < tensors.size(); ++i) keys.text(std::to_string(i));
   file += keys.op('e').stop();
-  for (const HandTensor& tensor : tensors) file += raw(static_cast<int64_t>(tensor.values.size())) + encoded(tensor);
+  for (const HandTensor& tensor : tensors)
+    file += raw(static_cast<int64_t>(tensor.values.size())) + tensor_bytes(tensor);
   return file;
 }
 
@@ -150,7 +151,7 @@ std::string safetensors(const std::vector<HandTensor>& tensors, const std::map<s
   }
   header.append(metadata.empty() ? "{" : "}");
   for (const HandTensor& tensor : tensors) {
-    const std::string bytes = encoded(tensor);
+    const std::string bytes = tensor_bytes(tensor);
     std::string shape;
     for (const int64_t size : tensor.shape) shape.append(shape.empty() ? "" : ",").append(std::to_string(size));
     std::string type = linformer::convert::data_type_name(tensor.type);

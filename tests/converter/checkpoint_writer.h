@@ -26,19 +26,19 @@ struct HandTensor {
 using Setting = std::variant<int64_t, bool, std::string>;
 using HandSettings = std::map<std::string, Setting>;
 
-std::string encoded(const HandTensor& tensor);
+std::string tensor_bytes(const HandTensor& tensor);
 
 struct HandZipEntry {
   std::string name, bytes;
 };
-// Returns a zip archive of uncompressed entries. Sizes and checksums are in both headers, and there are no zip64
-// records.
+// Returns a zip archive of uncompressed entries. Sizes and checksums are in the entries' own headers and in the central
+// directory. There are no zip64 records.
 std::string zip_archive(const std::vector<HandZipEntry>& entries);
 
 // Return a file with {"args": Namespace(settings), "model": {name: tensor}}, as fairseq of 2020 saves it.
 std::string torch_zip(const std::vector<HandTensor>& tensors, const HandSettings& settings = {});
 std::string torch_legacy(const std::vector<HandTensor>& tensors, const HandSettings& settings = {});
-// Returns the same with the settings as cfg = {"model": Namespace}, as fairseq of 2021 saves them.
+// Like torch_zip(), but with the settings as cfg = {"model": Namespace}, as fairseq of 2021 saves them.
 std::string torch_zip_with_cfg(const std::vector<HandTensor>& tensors, const HandSettings& settings);
 
 std::string safetensors_file(const std::string& header, const std::string& data);

@@ -20,15 +20,15 @@ std::vector<float> Converted::values(linformer::TensorIndex index) const {
 Converted converted(const std::string& checkpoint, const std::string& config) {
   ValueStore store;
   Settings settings;
-  if (!config.empty()) settings.add_given(parse_json(store, config, "config"), "config");
+  if (!config.empty()) settings.add_user_settings(parse_json(store, config, "config"), "config");
   Checkpoint opened = Checkpoint::open(as_bytes(checkpoint), "memory");
   Converted made;
   linformer::writer::ModelBuilder builder;
   build_model(opened, settings, &builder, &made.report, {});
-  for (const std::string& name : settings.asked()) {
-    if (!known_settings().contains(name)) throw std::logic_error("known_settings.cc lacks " + name);
+  for (const std::string& name : settings.looked_up_names()) {
+    if (!known_settings().contains(name)) throw std::logic_error("known_settings.cc must list the setting " + name);
   }
-  name_options({}, &made.report);
+  insert_option_names({}, &made.report);
   made.settings = builder.origin.settings;
   made.file = builder.serialize();
   auto loaded = linformer::Model::load(made.file);
@@ -42,7 +42,7 @@ std::string conversion_error(const std::string& checkpoint, const std::string& c
     converted(checkpoint, config);
     return "";
   } catch (const Error& error) {
-    return with_names(error.what(), {});
+    return with_option_names(error.what(), {});
   } catch (const linformer::writer::WriteError& error) {
     return error.what();
   }
@@ -63,7 +63,7 @@ std::vector<HandTensor> tensors_of(const std::string& path) {
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-bool lists(const std::vector<Report::Omission>& left_out, const std::string& tensor) {
+bool is_left_out(const std::vector<Report::Omission>& left_out, const std::string& tensor) {
   return std::any_of(left_out.begin(), left_out.end(), [&](const Report::Omission& omission) {
     return omission.tensor == tensor && !omission.reason.empty();
   });

@@ -33,7 +33,7 @@ std::string conversion_error(const std::string& checkpoint, const std::string& c
 std::vector<HandTensor> tensors_of(const std::string& path);
 
 bool contains(const std::string& text, const std::string& part);
-bool lists(const std::vector<linformer::convert::Report::Omission>& left_out, const std::string& tensor);
+bool is_left_out(const std::vector<linformer::convert::Report::Omission>& left_out, const std::string& tensor);
 std::string fact(const linformer::convert::Report& report, const std::string& name);
 
 }  // namespace linformer_test

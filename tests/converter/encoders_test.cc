@@ -21,7 +21,7 @@ namespace {
 
 // A golden case whose settings a test changes.
 struct GoldenCase {
-  explicit GoldenCase(const std::string& name) : folder(golden_in_tree() + "/" + name) {
+  explicit GoldenCase(const std::string& name) : folder(golden_cases_folder() + "/" + name) {
     bytes = read_file(folder + "/checkpoint.safetensors");
     config = json::parse(read_file(folder + "/meta.json")).at("config");
   }
@@ -34,7 +34,7 @@ struct GoldenCase {
 struct Refusal {
   const char* what;
   json settings;                   // null removes the setting
-  std::vector<std::string> parts;  // of the error
+  std::vector<std::string> parts;  // texts that the error must contain
 };
 
 void check_refusals(const std::string& name, const std::vector<Refusal>& refusals) {
@@ -138,7 +138,7 @@ TEST_CASE("ALBERT's layers share their weights, which the file has once") {
                   {"unsaid", {{"num_hidden_layers", nullptr}}, {"layers", "num_hidden_layers\": NUMBER"}}});
 }
 
-TEST_CASE("MPNet's buckets become one bias for all layers") {
+TEST_CASE("MPNet's buckets of relative positions become one bias that all layers share") {
   const GoldenCase golden("hugging-face/mpnet_labels");
   const Converted made = golden.convert();
   const TensorIndex bias = attention_of(made, 0).position_bias;
@@ -146,8 +146,8 @@ TEST_CASE("MPNet's buckets become one bias for all layers") {
   CHECK(attention_of(made, 1).position_bias == bias);
   const std::vector<float> values = made.values(bias);
   REQUIRE(values.size() == 2 * 299);
-  // These are the values of head 0 around distance 0. Small distances have a bucket each, and large distances share the
-  // last one.
+  // These are the values of head 0 around distance 0. Small distances have a bucket each, larger distances share
+  // buckets, and the largest distances share the last one.
   const float* middle = values.data() + 149;
   CHECK(middle[1] != middle[-1]);
   CHECK(middle[7] != middle[8]);
@@ -230,7 +230,7 @@ TEST_CASE("jina-v2: ALiBi's bias is symmetric and reaches as far as the longest 
        {"a table that is too large", {{"max_position_embeddings", 16'000'000}}, {"bytes of memory"}}});
 }
 
-TEST_CASE("jina-v2's other code has norms of queries and keys, and an outer norm") {
+TEST_CASE("the encoder of jina-embeddings-v2-base-code has norms of queries and keys, and an outer norm") {
   GoldenCase golden("hugging-face/jina_code_encoder");
   const Converted made = golden.convert();
   const LayerDescription& layer = made.description().encoder.layers[1];

@@ -15,7 +15,7 @@ using nlohmann::json;
 namespace {
 
 std::vector<HandTensor> with_dense(std::vector<HandTensor> tensors) {
-  add_pair(tensors, "sentence_dense.linear", 4, 8);
+  add_weight_bias(tensors, "sentence_dense.linear", 4, 8);
   return tensors;
 }
 
@@ -24,7 +24,7 @@ std::vector<HandTensor> with_dense(std::vector<HandTensor> tensors) {
 TEST_CASE("--from-lnfr: a model with tokenizer and labels is exported, and converts again without options") {
   Workplace place;
   write_tokenizer(place, "vocabulary", 0);
-  write_file(place.path("c.pt"), with_head(2));
+  write_file(place.path("c.pt"), checkpoint_with_head(2));
   const std::string flags = " --quiet --tokenizer " + place.path("vocabulary") + " --labels 'no,so so' ";
   for (const std::string type : {"f32", "bf16", "f16"}) {
     CAPTURE(type);
@@ -65,7 +65,7 @@ TEST_CASE("--from-lnfr: a folder of sentence-transformers is exported as one fil
   write_file(place.path("model/1_Pooling/config.json"), R"({"pooling_mode_mean_tokens": true})");
   write_file(place.path("model/2_Dense/config.json"), R"({"activation_function": "torch.nn.modules.activation.Tanh"})");
   std::vector<HandTensor> dense;
-  add_pair(dense, "linear", 4, 8);
+  add_weight_bias(dense, "linear", 4, 8);
   write_file(place.path("model/2_Dense/model.safetensors"), safetensors(dense));
   const Run first = place.run(place.path("model") + " -o " + place.path("a.lnfr"));
   CHECK(first.err == "");
@@ -83,7 +83,7 @@ TEST_CASE("--from-lnfr: a folder of sentence-transformers is exported as one fil
 
 TEST_CASE("--from-lnfr: the report is printed as JSON, and conflicting arguments are refused") {
   Workplace place;
-  write_file(place.path("c.pt"), with_head(2));
+  write_file(place.path("c.pt"), checkpoint_with_head(2));
   REQUIRE(place.run(place.path("c.pt") + " --quiet -o " + place.path("a.lnfr")).status == 0);
   const std::string model = "--from-lnfr " + place.path("a.lnfr"), out = " -o " + place.path("b.safetensors");
   const Run good = place.run(model + " --json" + out);
@@ -114,7 +114,7 @@ TEST_CASE("--from-lnfr: the report is printed as JSON, and conflicting arguments
   write_file(place.path("damaged.lnfr"), damaged);
   CHECK(place.run("--from-lnfr " + place.path("damaged.lnfr") + out).status == 1);
   CHECK(read_file(place.path("b.safetensors")) == before);
-  CHECK(place.entries() == 4);  // no temporary file
+  CHECK(place.entry_count() == 4);  // no temporary file
   CHECK(place.run(model).status == 2);
   for (const char* flag : {"c.pt", "--labels a,b", "--dtype f16", "--tokenizer x", "--config x", "--dialect fairseq"}) {
     CAPTURE(std::string(flag));
@@ -125,7 +125,7 @@ TEST_CASE("--from-lnfr: the report is printed as JSON, and conflicting arguments
 TEST_CASE("a damaged tokenizer in an exported file is an error, not a crash") {
   Workplace place;
   write_tokenizer(place, "vocabulary", 0);
-  write_file(place.path("c.pt"), with_head(2));
+  write_file(place.path("c.pt"), checkpoint_with_head(2));
   REQUIRE(
       place.run(place.path("c.pt") + " --quiet --tokenizer " + place.path("vocabulary") + " -o " + place.path("a.lnfr"))
           .status == 0);

@@ -89,7 +89,7 @@ void check_values(const std::string& file, const std::string& back, const Made& 
   for (const convert::Tensor& tensor : before.tensors) {
     CAPTURE(tensor.name);
     if (divided.count(tensor.name) != 0) continue;
-    if (lists(made.report.left_out, tensor.name)) {
+    if (is_left_out(made.report.left_out, tensor.name)) {
       ++left_out;
       CHECK(after.find(tensor.name) == nullptr);
       continue;
@@ -143,9 +143,9 @@ std::vector<HandTensor> language_model(int64_t vocabulary) {
   for (const char* name : {"proj_k", "proj_v"}) add(layer + "0.fn." + name, {6, 2});
   add(layer + "0.fn.to_out.bias", {4});
   for (const char* name : {"0.norm.weight", "0.norm.bias", "1.norm.weight", "1.norm.bias"}) add(layer + name, {4});
-  add_pair(made, layer + "1.fn.w1", 8, 4);
-  add_pair(made, layer + "1.fn.w2", 4, 8);
-  add_pair(made, "to_logits", vocabulary, 4);
+  add_weight_bias(made, layer + "1.fn.w1", 8, 4);
+  add_weight_bias(made, layer + "1.fn.w2", 4, 8);
+  add_weight_bias(made, "to_logits", vocabulary, 4);
   return made;
 }
 
@@ -182,7 +182,7 @@ int check_exports(const std::string& golden) {
 }  // namespace
 
 TEST_CASE("every golden checkpoint is exported with its values, and converts to the same file") {
-  CHECK(check_exports(golden_in_tree()) >= 78);
+  CHECK(check_exports(golden_cases_folder()) >= 78);
 }
 
 TEST_CASE("all golden checkpoints are exported with their values" * doctest::test_suite("shared")) {
@@ -220,7 +220,7 @@ TEST_CASE("every kind of tokenizer is exported, and converts to the same file") 
   std::ofstream(checkpoint, std::ios::binary) << torch_zip(language_model(2000));
   std::ofstream(folder.path("heads.json")) << R"({"heads": 2})";
   std::set<TokenizerKind> kinds;
-  for (const auto& entry : std::filesystem::directory_iterator(test_data("tokenizers"))) {
+  for (const auto& entry : std::filesystem::directory_iterator(test_data_path("tokenizers"))) {
     if (!entry.is_directory()) continue;
     CAPTURE(entry.path().string());
     convert::ConvertOptions options;

@@ -18,7 +18,7 @@ TEST_CASE("missing settings, and tensors and settings that don't fit together, a
   struct Case {
     const char* what;
     std::function<void(std::vector<HandTensor>&, HandSettings&)> change;
-    std::vector<std::string> parts;  // of the error
+    std::vector<std::string> parts;  // texts that the error must contain
   };
   const auto tensor = [](auto change) {
     return [change](std::vector<HandTensor>& tensors, HandSettings&) { change(tensors); };

@@ -24,7 +24,7 @@ std::string difference_but_names(const Converted& a, const Converted& b) {
   ModelDescription first = a.description(), second = b.description();
   for (TensorDescription& tensor : first.tensors) tensor.name.clear();
   for (TensorDescription& tensor : second.tensors) tensor.name.clear();
-  return difference(first, second);
+  return differing_field(first, second);
 }
 
 std::vector<HandTensor> prefixed(std::vector<HandTensor> tensors, const std::string& prefix) {
@@ -74,7 +74,7 @@ void check_all_values(const Converted& model, std::vector<HandTensor>& tensors) 
 
 }  // namespace
 
-TEST_CASE("each role gets the values of its tensor, and the description has the dialect's facts") {
+TEST_CASE("each role gets the values of its tensor, and the description has the settings that fairseq fixes") {
   TinyFairseq tiny;
   std::vector<HandTensor> tensors = tiny.tensors();
   const Converted model = converted(torch_zip(tensors, tiny.settings()));
@@ -115,7 +115,7 @@ TEST_CASE("each role gets the values of its tensor, and the description has the 
   CHECK(model.report.left_out.empty());
 }
 
-TEST_CASE("every file format and both places of settings give the same model, byte for byte") {
+TEST_CASE("every file format, with settings as args, as cfg or in --config, gives the same model, byte for byte") {
   TinyFairseq tiny;
   const std::vector<HandTensor> tensors = tiny.tensors();
   const Converted zip = converted(torch_zip(tensors, tiny.settings()));
@@ -194,7 +194,7 @@ TEST_CASE("every way of sharing projections is recognised") {
   silent.erase("shared_kv_compressed");
   CHECK(projections_of(converted(torch_zip(shared_kv.tensors(), silent))) == List{0, 0, 1, 1});
 
-  // The tensors only have equal values, as after a move between devices, and count as shared.
+  // Tensors with equal values count as shared. A move between devices makes such copies.
   std::vector<HandTensor> equal = own;
   for (const std::string& name : {layer0 + "self_attn.compress_v.weight", layer1 + "self_attn.compress_k.weight",
                                   layer1 + "self_attn.compress_v.weight"}) {
@@ -202,8 +202,8 @@ TEST_CASE("every way of sharing projections is recognised") {
   }
   CHECK(projections_of(converted(torch_zip(equal, tiny.settings()))) == List{0, 0, 0, 0});
 
-  // All layers share one projection. First the file has it only under its own name, and then also as the layers' copies
-  // of 2020. The layers' own copies take precedence.
+  // All layers share one projection. First the file has it only under the encoder's name. Then a layer also has a copy
+  // of its own, as in fairseq of 2020. The layer's copy takes precedence.
   std::vector<HandTensor> shared = shared_kv.tensors();
   HandTensor one = named(shared, layer0 + "self_attn.compress_k.weight");
   remove(shared, layer0 + "self_attn.compress_k.weight");
@@ -220,7 +220,7 @@ TEST_CASE("every way of sharing projections is recognised") {
   shared.push_back(random_tensor(layer1 + "shared_compress_layer.bias", {2}, 5));
   const Converted copies = converted(torch_zip(shared, silent));
   CHECK(projections_of(copies) == List{0, 0, 1, 1});
-  CHECK(lists(copies.report.left_out, layer1 + "shared_compress_layer.bias"));
+  CHECK(is_left_out(copies.report.left_out, layer1 + "shared_compress_layer.bias"));
 
   std::vector<HandTensor> junk = own;
   junk.push_back(random_tensor(tiny_encoder + "compress_layer.weight", {2, 6}, 5));
@@ -231,7 +231,7 @@ TEST_CASE("every way of sharing projections is recognised") {
   junk.push_back({layer0 + "version", {}, {1}, DataType::i64});
   const Converted with_junk = converted(torch_zip(junk, tiny.settings()));
   CHECK(difference_but_names(converted(torch_zip(own, tiny.settings())), with_junk) == "");
-  for (size_t i = own.size(); i < junk.size(); ++i) CHECK(lists(with_junk.report.left_out, junk[i].name));
+  for (size_t i = own.size(); i < junk.size(); ++i) CHECK(is_left_out(with_junk.report.left_out, junk[i].name));
 }
 
 TEST_CASE("the output is tied if its values equal the embedding's, also if the file has only one of the names") {

@@ -67,7 +67,7 @@ json& setting_of(json& config, const std::string& name) {
 TEST_CASE("settings of 0, below 0, huge, and of another kind are refused by name in every family") {
   const json wrong[] = {0, -1, std::numeric_limits<int64_t>::min(), int64_t{1} << 62, -0.5, "x", json::array({1})};
   for (const FamilySettings& family : families) {
-    const std::string folder = golden_in_tree() + "/" + family.golden;
+    const std::string folder = golden_cases_folder() + "/" + family.golden;
     CAPTURE(folder);
     const std::string checkpoint = read_file(folder + "/checkpoint.safetensors");
     json config = json::parse(read_file(folder + "/meta.json")).at("config");

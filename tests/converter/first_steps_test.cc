@@ -183,7 +183,7 @@ TEST_CASE("a model beside other tensors is converted alone, and the report lists
       for (size_t i = 0; i < plain.description().tensors.size(); ++i) {
         CHECK(made.description().tensors[i].checksum == plain.description().tensors[i].checksum);
       }
-      for (const HandTensor& other : others) CHECK(lists(made.report.left_out, other.name));
+      for (const HandTensor& other : others) CHECK(is_left_out(made.report.left_out, other.name));
       const std::vector<std::string>& notes = made.report.notes;
       CHECK(std::any_of(notes.begin(), notes.end(), [&](const std::string& note) {
         const std::string start = "Only the tensors below " + prefix + " are the model; 4 others were left out: ";
@@ -265,7 +265,7 @@ TEST_CASE("TorchScript is recognised, and the error has the line of Python that 
                                      {"m/code/__torch__/model.py", code},
                                      {"m/constants.pkl", PickleWriter().empty_dict().stop()},
                                      {"m/version", "3\n"}});
-  // torch.jit.save compresses the code: method 8 in both headers.
+  // torch.jit.save compresses the code, so both zip headers of its entry have the method 8.
   std::string compressed = archive;
   const std::string name = "m/code/__torch__/model.py";
   const size_t local = compressed.find(name), central = compressed.rfind(name);
@@ -298,7 +298,7 @@ TEST_CASE("the report has at most fifteen lines of eighty columns, and --verbose
   const std::string folder = std::string(60, 'f') + "/" + std::string(60, 'g');
   std::filesystem::create_directories(place.path(folder));
   const std::string checkpoint = place.path(folder + "/c.pt"), output = place.path(folder + "/model.lnfr");
-  write_file(checkpoint, with_head(2));
+  write_file(checkpoint, checkpoint_with_head(2));
   json config = {{"encoder_attention_heads", 2}, {"activation_fnn", "relu"}, {"esc\x1b[1m", 1}};
   for (int i = 0; i < 40; ++i) config["unknown_setting_" + std::to_string(i) + std::string(20, 'x')] = i;
   write_file(place.path("cfg.json"), config.dump());
@@ -325,10 +325,10 @@ TEST_CASE("the report has at most fifteen lines of eighty columns, and --verbose
 
   // This model has very many labels of wide characters.
   std::vector<HandTensor> tensors = TinyHuggingFace().tensors();
-  add_pair(tensors, "classifier", 40, 8);
+  add_weight_bias(tensors, "classifier", 40, 8);
   json bert = TinyHuggingFace().config();
   bert["architectures"] = {"BertForSequenceClassification"};
-  add_pair(tensors, "bert.pooler.dense", 8, 8);
+  add_weight_bias(tensors, "bert.pooler.dense", 8, 8);
   for (int i = 0; i < 40; ++i) bert["id2label"][std::to_string(i)] = "\u6587\u5b57" + std::to_string(i);
   write_file(place.path("bert.safetensors"), safetensors(tensors));
   write_file(place.path("bert.json"), bert.dump());
@@ -340,7 +340,7 @@ TEST_CASE("the report has at most fifteen lines of eighty columns, and --verbose
 
 TEST_CASE("-o - writes to standard output, and the report then goes to standard error") {
   Workplace place;
-  write_file(place.path("c.pt"), with_head(2));
+  write_file(place.path("c.pt"), checkpoint_with_head(2));
   REQUIRE(place.run(place.path("c.pt") + " -o " + place.path("a.lnfr")).status == 0);
   const Run run = place.run(place.path("c.pt") + " -o -");
   CHECK(run.status == 0);

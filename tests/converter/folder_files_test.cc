@@ -123,7 +123,7 @@ TEST_CASE("an assumed pooling is reported on stderr in one line, with --quiet to
   fs::create_directories(place.path("model"));
   const TinyHuggingFace tiny;
   std::vector<HandTensor> tensors = tiny.tensors();
-  add_pair(tensors, "bert.pooler.dense", 8, 8);
+  add_weight_bias(tensors, "bert.pooler.dense", 8, 8);
   write_file(place.path("model/model.safetensors"), safetensors(tensors));
   write_file(place.path("model/config.json"), tiny.config().dump());
   const auto errors = [&](const std::string& more) {

@@ -20,7 +20,7 @@ using nlohmann::json;
 
 namespace {
 
-// The number of distinct projections of each golden. It has three layers, each of which uses two projections.
+// The number of distinct projections of each golden. Every golden has three layers, each of which uses two projections.
 const std::map<std::string, size_t> distinct_projections = {
     {"classifier", 1},         {"fp16", 6},          {"prenorm", 6},
     {"quant_noise", 6},        {"relu", 6},          {"shared_kv", 3},
@@ -68,7 +68,8 @@ int check_fairseq(const std::string& golden) {
   for (const auto& expected : distinct_projections) {
     const std::string& name = expected.first;
     files += check_golden_case(golden + "/fairseq/" + name, [&](const GoldenFile& file) {
-      // safetensors files have no settings, so that the test gives them. The other files must convert without.
+      // safetensors files contain no settings, so the test gives them. The other files must convert with the settings
+      // that they contain.
       const bool silent = file.name.ends_with(".safetensors");
       if (silent) CHECK(contains(conversion_error(file.bytes), "encoder_attention_heads"));
       Converted model = converted(file.bytes, silent ? file.meta["config"].dump() : "");
@@ -84,7 +85,7 @@ int check_fairseq(const std::string& golden) {
 }  // namespace
 
 TEST_CASE("the fairseq goldens in the tree are recognised and described rightly") {
-  CHECK(check_fairseq(golden_in_tree()) == 5);
+  CHECK(check_fairseq(golden_cases_folder()) == 5);
 }
 
 TEST_CASE("all fairseq goldens are recognised and described rightly" * doctest::test_suite("shared")) {
@@ -92,13 +93,13 @@ TEST_CASE("all fairseq goldens are recognised and described rightly" * doctest::
 }
 
 TEST_CASE("a pickled module is refused with the line that saves its weights") {
-  const std::string module = golden_in_tree() + "/tatp22/headwise_no_params/checkpoint_fullmodule.pt";
+  const std::string module = golden_cases_folder() + "/tatp22/headwise_no_params/checkpoint_fullmodule.pt";
   CHECK(contains(conversion_error(read_file(module)), "torch.save(model.state_dict()"));
 }
 
 namespace {
 
-int check_claims(const std::string& golden) {
+int check_recognition(const std::string& golden) {
   const std::map<std::string, std::string> own = {{"fairseq", "fairseq"},
                                                   {"hugging-face", "hugging-face"},
                                                   {"lucidrains", "lucidrains"},
@@ -135,11 +136,11 @@ int check_claims(const std::string& golden) {
 }  // namespace
 
 TEST_CASE("the checkpoints of every family are recognised by their own dialect alone") {
-  CHECK(check_claims(golden_in_tree()) >= 77);
+  CHECK(check_recognition(golden_cases_folder()) >= 77);
 }
 
 TEST_CASE("all checkpoints of every family are recognised by their own dialect alone" * doctest::test_suite("shared")) {
-  if (const std::optional<std::string> golden = shared_path("golden")) CHECK(check_claims(*golden) >= 60);
+  if (const std::optional<std::string> golden = shared_path("golden")) CHECK(check_recognition(*golden) >= 60);
 }
 
 }  // namespace linformer_test::goldens_test

@@ -29,8 +29,8 @@ Tensors classifier(const TinyHuggingFace& tiny, int64_t outputs) {
   const char* dense = tiny.family == TinyFamily::bert ? "bert.pooler.dense"
                       : roberta                       ? "classifier.dense"
                                                       : "pre_classifier";
-  add_pair(tensors, dense, 8, 8);
-  add_pair(tensors, roberta ? "classifier.out_proj" : "classifier", outputs, 8);
+  add_weight_bias(tensors, dense, 8, 8);
+  add_weight_bias(tensors, roberta ? "classifier.out_proj" : "classifier", outputs, 8);
   return tensors;
 }
 
@@ -162,7 +162,7 @@ TEST_CASE("head_kind takes precedence over settings that can't be read, whose er
     said["head_kind"] = Json::object();
     CHECK(contains(conversion_error(file, config_of(tiny, said).dump()), "head_kinds"));
   }
-  // The same is true of a config.json beside the checkpoint and of the option --head-kind.
+  // The option --head-kind takes precedence, too, over such settings in a config.json beside the checkpoint.
   Workplace place;
   std::filesystem::create_directories(place.path("model"));
   write_file(place.path("model/model.safetensors"), safetensors(classifier(tiny, 1)));
@@ -198,12 +198,12 @@ TEST_CASE("head_kind takes precedence over every other setting, and the export k
 
 TEST_CASE("a fairseq head with one output is a regression") {
   for (const auto& [outputs, expected] : {std::pair<int64_t, const char*>{1, "regression"}, {2, "single_label"}}) {
-    CHECK(kind_of(converted(with_head(outputs))) == expected);
+    CHECK(kind_of(converted(checkpoint_with_head(outputs))) == expected);
   }
-  const Converted target = converted(with_head(1), R"({"regression_target": true})");
+  const Converted target = converted(checkpoint_with_head(1), R"({"regression_target": true})");
   CHECK(kind_of(target) == "regression");
-  CHECK(kind_of(converted(with_head(1), R"({"head_kind": "score"})")) == "score sigmoid");
-  CHECK(kind_of(converted(with_head(3), R"({"head_kind": "multi_label"})")) == "multi_label");
+  CHECK(kind_of(converted(checkpoint_with_head(1), R"({"head_kind": "score"})")) == "score sigmoid");
+  CHECK(kind_of(converted(checkpoint_with_head(3), R"({"head_kind": "multi_label"})")) == "multi_label");
 }
 
 TEST_CASE("the folder of a CrossEncoder is read, as saved before sentence-transformers 5.4 and since") {

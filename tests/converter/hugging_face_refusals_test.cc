@@ -18,7 +18,7 @@ using Json = nlohmann::json;
 struct Case {
   const char* what;
   std::function<void(Tensors&, Json&)> change;
-  std::vector<std::string> parts;  // of the error
+  std::vector<std::string> parts;  // texts that the error must contain
 };
 
 void check_refusals(const TinyHuggingFace& tiny, const std::vector<Case>& cases) {
@@ -112,7 +112,7 @@ TEST_CASE("tensors that are missing, of another shape or unknown are refused by 
 TEST_CASE("labels must fit the head") {
   const auto with_head = [](const Json& labels) {
     return [labels](Tensors& tensors, Json& config) {
-      add_pair(tensors, "classifier", 2, 8);
+      add_weight_bias(tensors, "classifier", 2, 8);
       config["architectures"] = {"BertForTokenClassification"};
       config["id2label"] = labels;
     };

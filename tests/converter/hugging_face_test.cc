@@ -76,8 +76,8 @@ void add_masked_lm(Tensors& tensors, TinyFamily family, int64_t vocabulary) {
   const char* bias = family == TinyFamily::bert      ? "cls.predictions.bias"
                      : family == TinyFamily::roberta ? "lm_head.bias"
                                                      : "vocab_projector.bias";
-  add_pair(tensors, dense, 8, 8);
-  add_pair(tensors, norm, 8, 0);
+  add_weight_bias(tensors, dense, 8, 8);
+  add_weight_bias(tensors, norm, 8, 0);
   tensors.push_back(random_tensor(bias, {vocabulary}, 5));
 }
 
@@ -137,7 +137,7 @@ TEST_CASE("a pickled state dict gives the same model as safetensors") {
   Tensors tensors = tiny.tensors();
   tensors.push_back({"bert.embeddings.position_ids", {1, 9}, {0, 1, 2, 3, 4, 5, 6, 7, 8}, DataType::i64});
   const Converted one = model_of(tensors, tiny.config());
-  CHECK(lists(one.report.left_out, "bert.embeddings.position_ids"));
+  CHECK(is_left_out(one.report.left_out, "bert.embeddings.position_ids"));
   for (const std::string& file : {torch_zip(tensors), torch_legacy(tensors)}) {
     const Converted other = converted(file, tiny.config().dump());
     CHECK(std::equal(one.file.data(), one.file.data() + one.file.size(), other.file.data(),
@@ -235,8 +235,8 @@ TEST_CASE("sequence classification has each family's own layer before the classe
     CAPTURE(std::string(c.architecture));
     TinyHuggingFace tiny{.family = c.family};
     Tensors tensors = tiny.tensors();
-    add_pair(tensors, c.dense, 8, 8);
-    add_pair(tensors, c.output, 3, 8);
+    add_weight_bias(tensors, c.dense, 8, 8);
+    add_weight_bias(tensors, c.output, 3, 8);
     nlohmann::json config = tiny.config();
     config["architectures"] = {c.architecture};
     config["id2label"] = {{"0", "bad"}, {"1", "so-so"}, {"2", "good"}};
@@ -264,7 +264,7 @@ TEST_CASE("token classification and question answering read every row") {
   for (const TinyFamily family : families) {
     TinyHuggingFace tiny{.family = family};
     Tensors tensors = tiny.tensors();
-    add_pair(tensors, "classifier", 3, 8);
+    add_weight_bias(tensors, "classifier", 3, 8);
     nlohmann::json config = tiny.config();
     config.erase("architectures");  // without a pooler nothing else is possible
     const Converted tokens = model_of(tensors, config);
@@ -273,7 +273,7 @@ TEST_CASE("token classification and question answering read every row") {
     CHECK_FALSE(tokens.description().heads[0].dense.present());
 
     tensors = tiny.tensors();
-    add_pair(tensors, "qa_outputs", 2, 8);
+    add_weight_bias(tensors, "qa_outputs", 2, 8);
     const Converted answers = model_of(tensors, tiny.config());
     REQUIRE(answers.description().heads.size() == 1);
     CHECK(answers.description().heads[0].pooling == Pooling::none);
@@ -285,13 +285,13 @@ TEST_CASE("token classification and question answering read every row") {
 TEST_CASE("a classifier beside a pooler is read as the architecture says, and never guessed") {
   TinyHuggingFace tiny;
   Tensors tensors = tiny.tensors();
-  add_pair(tensors, "bert.pooler.dense", 8, 8);
-  add_pair(tensors, "classifier", 3, 8);
+  add_weight_bias(tensors, "bert.pooler.dense", 8, 8);
+  add_weight_bias(tensors, "classifier", 3, 8);
   nlohmann::json config = tiny.config();
   config["architectures"] = {"BertForTokenClassification"};
   const Converted tokens = model_of(tensors, config);
   CHECK(tokens.description().heads[0].pooling == Pooling::none);
-  CHECK(lists(tokens.report.left_out, "bert.pooler.dense.weight"));
+  CHECK(is_left_out(tokens.report.left_out, "bert.pooler.dense.weight"));
   config["architectures"] = {"BertForSequenceClassification"};
   CHECK(model_of(tensors, config).description().heads[0].dense.present());
   config["architectures"] = {"BertForSomethingElse"};
@@ -304,8 +304,8 @@ TEST_CASE("a classifier beside a pooler is read as the architecture says, and ne
 TEST_CASE("the pooler of a plain model is its sentence embedding, and the next-sentence head reads it too") {
   TinyHuggingFace tiny;
   Tensors tensors = tiny.tensors();
-  add_pair(tensors, "bert.pooler.dense", 8, 8);
-  add_pair(tensors, "cls.seq_relationship", 2, 8);
+  add_weight_bias(tensors, "bert.pooler.dense", 8, 8);
+  add_weight_bias(tensors, "cls.seq_relationship", 2, 8);
   add_masked_lm(tensors, tiny.family, tiny.vocabulary);
   const Converted made = model_of(tensors, tiny.config());
   const SentenceEmbedding& embedding = made.description().embedding;

@@ -67,7 +67,7 @@ TEST_CASE("--labels that fit no head or name an unknown head are refused with a 
     const Run run = place.run(place.path("c.pt") + " --labels " + refused.labels + " -o " + place.path("x.lnfr"));
     CHECK(run.status == 1);
     check_sentence(run.err, refused.parts);
-    CHECK(place.entries() == 1);
+    CHECK(place.entry_count() == 1);
   }
   TinyFairseq headless;
   write_file(place.path("plain.pt"), torch_zip(headless.tensors(), headless.settings()));
@@ -114,7 +114,7 @@ TEST_CASE("labels that no model file can have are refused, or noted if they come
   Workplace place;
   const std::string out = " -o " + place.path("x.lnfr");
   std::filesystem::create_directories(place.path("model"));
-  write_file(place.path("model/checkpoint.pt"), with_head(2));
+  write_file(place.path("model/checkpoint.pt"), checkpoint_with_head(2));
   for (const std::string label : {"a\tb", "\x1b[1m", "\x7f", "\xc2\x85"}) {
     CAPTURE(label);
     write_file(place.path("model/labels.txt"), label + "\nb\n");
@@ -127,7 +127,7 @@ TEST_CASE("labels that no model file can have are refused, or noted if they come
     }
     TinyHuggingFace tiny;
     std::vector<HandTensor> tensors = tiny.tensors();
-    add_pair(tensors, "classifier", 2, 8);
+    add_weight_bias(tensors, "classifier", 2, 8);
     nlohmann::json config = tiny.config();
     config["architectures"] = {"BertForTokenClassification"};
     config["id2label"] = {{"0", label}, {"1", "b"}};
@@ -143,7 +143,7 @@ TEST_CASE("labels.txt of the checkpoint's folder is used if it fits one head") {
   Workplace place;
   const std::string out = " -o " + place.path("x.lnfr");
   std::filesystem::create_directories(place.path("model"));
-  write_file(place.path("model/checkpoint.pt"), with_head(2));
+  write_file(place.path("model/checkpoint.pt"), checkpoint_with_head(2));
   write_file(place.path("model/labels.txt"), "bad\r\na=b\n\n");
   CHECK(place.run(place.path("model") + out).status == 0);
   CHECK(labels_of(place.path("x.lnfr")) == Labels{"bad", "a=b"});

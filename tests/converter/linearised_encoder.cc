@@ -20,7 +20,7 @@ LinearisedEncoder LinearisedEncoder::tiny(TinyFamily family, int64_t layers) {
 }
 
 LinearisedEncoder LinearisedEncoder::golden(const std::string& name) {
-  const std::string folder = golden_in_tree() + "/" + name;
+  const std::string folder = golden_cases_folder() + "/" + name;
   return {tensors_of(folder + "/checkpoint.safetensors"), json::parse(read_file(folder + "/meta.json")).at("config")};
 }
 

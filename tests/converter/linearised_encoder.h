@@ -32,13 +32,13 @@ struct LinearisedEncoder {
   std::string error() const { return conversion_error(bytes(), config.dump()); }
 };
 
-// Returns the name of a matrix, such as "linformer.layers.2.keys".
+// Returns the name of a matrix, such as "linformer.layers.2.keys". `side` is "keys" or "values".
 std::string matrix_name(size_t layer, const std::string& side);
 
 // A golden encoder, and what its layers can't be linearised to.
 struct LinearisedTeacher {
   const char* name;
-  bool has_bias = false;     // a bias of positions: compressed keys need a window
+  bool has_bias = false;     // a bias for relative positions, so compressed keys need a window
   bool has_windows = false;  // layers 1 and 2 of 4 have windows of their own
 };
 std::span<const LinearisedTeacher> linearised_teachers();

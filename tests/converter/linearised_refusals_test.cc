@@ -23,7 +23,7 @@ namespace {
 struct Refusal {
   const char* what;
   std::function<void(Encoder&)> change;
-  std::vector<std::string> parts;  // of the error
+  std::vector<std::string> parts;  // texts that the error must contain
 };
 
 void check_refusals(const std::function<Encoder()>& make, const std::vector<Refusal>& refusals) {
@@ -238,7 +238,7 @@ TEST_CASE("the program's error is one line") {
   CHECK(run.status == 1);
   CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
   check_sentence(run.err, {"model.safetensors", "linformer.layers[1].k", "config.json", "text"});
-  CHECK(place.entries() == 1);
+  CHECK(place.entry_count() == 1);
 }
 
 }  // namespace linformer_test::linearised_refusals_test

@@ -40,7 +40,7 @@ std::vector<float> rows_of(const Converted& made, const std::vector<int32_t>& to
   Result<Session> session = Session::create(made.model, options);
   REQUIRE_MESSAGE(session.ok(), std::string(session.status().message()));
   const Input inputs[] = {{.tokens = tokens}};
-  std::vector<float> rows = room_for(*session, inputs, Output::hidden({}));
+  std::vector<float> rows = nan_buffer_for(*session, inputs, Output::hidden({}));
   const Status status = session->run(inputs, Output::hidden(rows));
   REQUIRE_MESSAGE(status.ok(), std::string(status.message()));
   return rows;
@@ -321,7 +321,7 @@ TEST_CASE(
   folder.write("1_Pooling/config.json", R"({"pooling_mode_mean_tokens": true})");
   folder.write("2_Dense/config.json", R"({"activation_function": "torch.nn.modules.linear.Identity"})");
   std::vector<HandTensor> dense;
-  add_pair(dense, "linear", 4, 8);
+  add_weight_bias(dense, "linear", 4, 8);
   folder.write("2_Dense/model.safetensors", safetensors(dense));
   json modules = json::array();
   for (const auto& [path, type] : {std::pair("", "Transformer"), std::pair("1_Pooling", "Pooling"),
@@ -346,7 +346,7 @@ TEST_CASE(
     }
     if (beside) student.tensors.insert(student.tensors.begin(), random_tensor("loss.scale", {3}, 1));
     const Converted other = student.convert();
-    CHECK(lists(other.report.left_out, "loss.scale") == beside);
+    CHECK(is_left_out(other.report.left_out, "loss.scale") == beside);
     const Projection& keys = projection(other, attention_of(other, 2).key_projections);
     check_values(other, keys.weight, named(student.tensors, matrix_name(2, "keys")));
   }

@@ -50,22 +50,22 @@ struct Tiny {
 
   std::vector<HandTensor> tensors() const {
     std::vector<HandTensor> made;
-    const auto add_pair = [&](const std::string& name, const std::vector<int64_t>& shape) {
+    const auto add_weight_bias = [&](const std::string& name, const std::vector<int64_t>& shape) {
       made.push_back(random_tensor(name + ".weight", shape, 1));
       made.push_back(random_tensor(name + ".bias", {shape[0]}, 1));
     };
     if (model) {
       made.push_back(random_tensor("token_emb.weight", {vocabulary, d}, 1));
       made.push_back(random_tensor("pos_emb.weight", {n, d}, 1));
-      add_pair("to_logits", {vocabulary, d});
+      add_weight_bias("to_logits", {vocabulary, d});
     }
     for (int64_t i = 0; i < layers; ++i) {
       const auto [attention, feed_forward] = names(i);
-      add_pair(attention + "norm", {d});
+      add_weight_bias(attention + "norm", {d});
       add_attention(attention + "fn.", &made);
-      add_pair(feed_forward + "norm", {d});
-      add_pair(feed_forward + (sequence ? "fn.net.0" : "fn.w1"), {glu ? 2 * ffn : ffn, d});
-      add_pair(feed_forward + (sequence ? "fn.net.2" : "fn.w2"), {d, ffn});
+      add_weight_bias(feed_forward + "norm", {d});
+      add_weight_bias(feed_forward + (sequence ? "fn.net.0" : "fn.w1"), {glu ? 2 * ffn : ffn, d});
+      add_weight_bias(feed_forward + (sequence ? "fn.net.2" : "fn.w2"), {d, ffn});
     }
     return made;
   }
@@ -132,7 +132,7 @@ void check_values(const Converted& model, const Tiny& tiny) {
 
 }  // namespace
 
-TEST_CASE("lucidrains: each role of a language model gets its tensor's values, and the dialect's facts are right") {
+TEST_CASE("lucidrains: each role of a language model gets its tensor's values, and the fixed settings are right") {
   const Tiny tiny;
   const Converted model = converted(safetensors(tiny.tensors()), two_heads);
   check_values(model, tiny);
@@ -391,7 +391,7 @@ int check_goldens(const std::string& golden) {
 }  // namespace
 
 TEST_CASE("lucidrains: the goldens in the tree are recognised and described rightly") {
-  CHECK(check_goldens(golden_in_tree()) == 4);
+  CHECK(check_goldens(golden_cases_folder()) == 4);
 }
 
 TEST_CASE("lucidrains: all goldens are recognised and described rightly" * doctest::test_suite("shared")) {

@@ -61,7 +61,7 @@ int check_goldens(const std::string& golden) {
 }  // namespace
 
 TEST_CASE("nystromformer: the goldens in the tree are recognised and described rightly") {
-  CHECK(check_goldens(golden_in_tree()) == 4);
+  CHECK(check_goldens(golden_cases_folder()) == 4);
 }
 
 TEST_CASE("nystromformer: all goldens are recognised and described rightly" * doctest::test_suite("shared")) {

@@ -36,7 +36,7 @@ Tensors TinyNystromformer::tensors(const std::string& head) const {
   const auto add = [&](const std::string& name, const std::vector<int64_t>& shape) {
     made.push_back(random_tensor(name, shape, 3));
   };
-  const auto add_pair = [&](const std::string& name, const std::vector<int64_t>& shape) {
+  const auto add_weight_bias = [&](const std::string& name, const std::vector<int64_t>& shape) {
     add(name + ".weight", shape);
     add(name + ".bias", {shape[0]});
   };
@@ -44,40 +44,40 @@ Tensors TinyNystromformer::tensors(const std::string& head) const {
   add("model.embeddings.position_embeddings.weight", {n + (bert ? 2 : 0), embedding_dim});
   if (bert) {
     add("model.embeddings.token_type_embeddings.weight", {2, embedding_dim});
-    if (embedding_dim != d) add_pair("model.embeddings.dense", {d, embedding_dim});
-    add_pair("model.embeddings.norm", {d});
+    if (embedding_dim != d) add_weight_bias("model.embeddings.dense", {d, embedding_dim});
+    add_weight_bias("model.embeddings.norm", {d});
   }
   const std::string in = !bert ? "mlpblock.0" : reorganized ? "ff.0" : "ff1";
   const std::string out = !bert ? "mlpblock.3" : reorganized ? "ff.2" : "ff2";
   for (int64_t i = 0; i < (shared ? 1 : layers); ++i) {
     const std::string layer = layer_name(i);
-    for (const char* part : {"mha.W_q", "mha.W_k", "mha.W_v"}) add_pair(layer + part, {heads * head_dim, d});
-    add_pair(layer + "mha.ff", {d, heads * head_dim});
+    for (const char* part : {"mha.W_q", "mha.W_k", "mha.W_v"}) add_weight_bias(layer + part, {heads * head_dim, d});
+    add_weight_bias(layer + "mha.ff", {d, heads * head_dim});
     add(layer + "mha.attn.E", {heads, k, n});
     // All layers share one projection, except in some copies of the code.
     if (!own_projections) made.back().values = named(made, layer_name(0) + "mha.attn.E").values;
-    add_pair(layer + "norm1", {d});
-    add_pair(layer + "norm2", {d});
-    add_pair(layer + in, {inner, d});
-    add_pair(layer + out, {d, inner});
+    add_weight_bias(layer + "norm1", {d});
+    add_weight_bias(layer + "norm2", {d});
+    add_weight_bias(layer + in, {inner, d});
+    add_weight_bias(layer + out, {d, inner});
   }
-  if (!bert) add_pair("model.norm", {d});
+  if (!bert) add_weight_bias("model.norm", {d});
   if (bert) {
-    add_pair("mlm.dense", {embedding_dim, d});
-    add_pair("mlm.norm", {embedding_dim});
+    add_weight_bias("mlm.dense", {embedding_dim, d});
+    add_weight_bias("mlm.norm", {embedding_dim});
     add("mlm.mlm_class.bias", {vocabulary});
     HandTensor tied = named(made, "model.embeddings.word_embeddings.weight");
     tied.name = "mlm.mlm_class.weight";
     made.push_back(tied);
   }
   if (head == "seq_classifer") {
-    add_pair("seq_classifer.mlpblock.0", {inner, dual ? 4 * d : d});
-    add_pair("seq_classifer.mlpblock.2", {classes, inner});
+    add_weight_bias("seq_classifer.mlpblock.0", {inner, dual ? 4 * d : d});
+    add_weight_bias("seq_classifer.mlpblock.2", {classes, inner});
   } else if (head == "sen_classifer") {
-    add_pair("sen_classifer.dense", {d, d});
-    add_pair("sen_classifer.classifer", {classes, d});
+    add_weight_bias("sen_classifer.dense", {d, d});
+    add_weight_bias("sen_classifer.classifer", {classes, d});
   } else if (head == "qahead") {
-    add_pair("qahead", {2, d});
+    add_weight_bias("qahead", {2, d});
   }
   return made;
 }
@@ -177,7 +177,7 @@ TEST_CASE("nystromformer: class tokens, pairs, shared layers, own projections an
   }
 
   TinyNystromformer own;
-  own.own_projections = true;  // as Skyformer's on a CPU
+  own.own_projections = true;  // as in Skyformer on a CPU
   const Converted layers = converted(torch_zip(own.tensors("")));
   CHECK(layers.description().encoder.projections.size() == 4);
   CHECK(layers.description().encoder.layers[1].attention.key_projections == std::vector<uint32_t>{2, 3});
@@ -254,7 +254,7 @@ TEST_CASE("nystromformer: safetensors files may keep only one name of a shared t
   CHECK(contains(conversion_error(torch_zip(tensors)), "missing"));
 }
 
-TEST_CASE("nystromformer: settings below \"model\" are read, where its config files have them") {
+TEST_CASE("nystromformer: settings in the object \"model\" of config.json are read") {
   const linformer_test::TemporaryFolder folder;
   std::ofstream(folder.path("model.pt"), std::ios::binary) << torch_zip(TinyNystromformer().tensors());
   std::ofstream(folder.path("config.json")) << R"({"model": {"pooling_mode": "CLS", "num_head": 2, "head_dim": 2}})";

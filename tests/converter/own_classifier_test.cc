@@ -92,7 +92,7 @@ void check_own(const Converted& made) {
 
 }  // namespace
 
-TEST_CASE("the error for a user's own classifier asks for settings that name its parts, with which it converts") {
+TEST_CASE("the error for a user's own classifier asks for settings that name its parts, and it converts with them") {
   for (const std::string prefix : {"encoder.", "linformer."}) {
     const std::string error = conversion_error(usual(prefix), two_heads);
     CAPTURE(error);
@@ -180,7 +180,7 @@ TEST_CASE("settings of a user's own model for a file without tensors are an erro
 }
 
 TEST_CASE("the error for a model around linformer-pytorch's encoder asks for settings too") {
-  const std::string folder = golden_in_tree() + "/own_classifier/tatp22";
+  const std::string folder = golden_cases_folder() + "/own_classifier/tatp22";
   const std::string bytes = read_file(folder + "/checkpoint.safetensors");
   const json config = json::parse(read_file(folder + "/meta.json")).at("config");
   const std::string error = conversion_error(bytes);

@@ -24,7 +24,7 @@ class PickleWriter {
   }
   PickleWriter& mark() { return op('('); }
   PickleWriter& none() { return op('N'); }
-  PickleWriter& truth(bool value) { return op(value ? '\x88' : '\x89'); }
+  PickleWriter& boolean(bool value) { return op(value ? '\x88' : '\x89'); }
   PickleWriter& integer(int64_t value) {
     if (value >= INT32_MIN && value <= INT32_MAX) return op('J').append(raw(static_cast<int32_t>(value)));
     return op('\x8a').op(8).append(raw(value));
@@ -50,8 +50,8 @@ class PickleWriter {
     return op('t').op('Q');
   }
   // Writes the remaining arguments of _rebuild_tensor_v2 and the call. It must follow storage().
-  PickleWriter& tensor(int64_t offset, const std::vector<int64_t>& shape, const std::vector<int64_t>& strides) {
-    integer(offset).tuple(shape).tuple(strides).truth(false);
+  PickleWriter& end_tensor(int64_t offset, const std::vector<int64_t>& shape, const std::vector<int64_t>& strides) {
+    integer(offset).tuple(shape).tuple(strides).boolean(false);
     return global("collections", "OrderedDict").op(')').reduce().op('t').reduce();
   }
   PickleWriter& begin_tensor() { return global("torch._utils", "_rebuild_tensor_v2").mark(); }

@@ -1,5 +1,5 @@
 // Tests what linformer/convert.h promises in addition to the conversion itself: the codes of errors, progress,
-// cancelling, the limit of memory, and the guard of mapped files.
+// cancelling, the limit of memory, and the guards of mapped files.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ using linformer::ElementType;
 namespace {
 
 ConvertOptions options_in(const Workplace& place) {
-  write_file(place.path("checkpoint.pt"), with_head(2));
+  write_file(place.path("checkpoint.pt"), checkpoint_with_head(2));
   ConvertOptions options;
   options.checkpoint = place.path("checkpoint.pt");
   options.output = place.path("model.lnfr");
@@ -100,7 +100,7 @@ TEST_CASE("a flag cancels a conversion in both phases, and the output stays as i
   ConvertOptions options = options_in(place);
   REQUIRE(conversion_code(options) == Code::ok);
   const std::string before = read_file(options.output);
-  const int64_t entries = place.entries();
+  const int64_t entries = place.entry_count();
   for (const std::string cancelled_phase : {"", "reading", "writing"}) {
     CAPTURE(cancelled_phase);
     std::atomic<bool> cancel = cancelled_phase.empty();
@@ -113,13 +113,13 @@ TEST_CASE("a flag cancels a conversion in both phases, and the output stays as i
     CHECK(conversion_code(options) == Code::cancelled);
     CHECK(calls_afterwards == 0);
     CHECK(read_file(options.output) == before);
-    CHECK(place.entries() == entries);
+    CHECK(place.entry_count() == entries);
   }
   std::atomic<bool> cancel = true;
   ExportOptions back{options.output, place.path("back.safetensors"), false, {}};
   back.control.cancel = &cancel;
   CHECK(code_of([&] { export_checkpoint(back); }) == Code::cancelled);
-  CHECK(place.entries() == entries);
+  CHECK(place.entry_count() == entries);
 }
 
 TEST_CASE("an exception of the progress callback ends the conversion, and no file is left") {
@@ -129,10 +129,10 @@ TEST_CASE("an exception of the progress callback ends the conversion, and no fil
     if (phase == std::string("writing")) throw 7;
   };
   CHECK_THROWS_AS(convert_checkpoint(options), int);
-  CHECK(place.entries() == 1);
+  CHECK(place.entry_count() == 1);
 }
 
-TEST_CASE("errors name options by their fields, or as the caller says") {
+TEST_CASE("errors name options by the fields of ConvertOptions, or by names that the caller chooses") {
   const Workplace place;
   ConvertOptions options = options_in(place);
   options.labels = {"one"};
@@ -153,11 +153,11 @@ TEST_CASE("errors name options by their fields, or as the caller says") {
   options.keep = {{ElementType::bf16, "absent*"}};
   CHECK(sentence().find("\"absent*\" (<7>): they are called") != std::string::npos);
   options.keep.clear();
-  const std::string with_value = "give " + mark(Option::config, "{\"a\":\x1d 1\x1e}") + ", \x1d";
-  CHECK(with_names(with_value, options.control) == "give <4{\"a\": 1}>, \x1d");
-  CHECK(with_names(with_value, {}) == "give config '{\"a\": 1}', \x1d");
+  const std::string with_value = "give " + placeholder(Option::config, "{\"a\":\x1d 1\x1e}") + ", \x1d";
+  CHECK(with_option_names(with_value, options.control) == "give <4{\"a\": 1}>, \x1d");
+  CHECK(with_option_names(with_value, {}) == "give config '{\"a\": 1}', \x1d");
 
-  // The report names options in the same way.
+  // The report's notes name options with option_name, too.
   const Report report = convert_checkpoint(options);
   const auto says = [](const std::vector<std::string>& notes, const std::string& part) {
     return std::any_of(notes.begin(), notes.end(), [&](const std::string& note) { return contains(note, part); });
@@ -172,12 +172,12 @@ TEST_CASE("max_memory limits the memory for a checkpoint's structure") {
   ConvertOptions options = options_in(place);
   options.control.max_memory = 1000;
   CHECK(conversion_code(options) == Code::invalid_argument);
-  CHECK(place.entries() == 1);
+  CHECK(place.entry_count() == 1);
   options.control.max_memory = 1 << 24;
   CHECK(conversion_code(options) == Code::ok);
 }
 
-TEST_CASE("each mapped file is guarded until it is unmapped, and files that are only read are not") {
+TEST_CASE("each mapped file has a guard until it is unmapped, and files that are read without mapping have none") {
   const Workplace place;
   ConvertOptions options = options_in(place);
   std::vector<std::string> guarded;

@@ -23,30 +23,30 @@ std::vector<HandTensor> tiny_pytext() {
   const auto add = [&](const std::string& name, const std::vector<int64_t>& shape) {
     made.push_back(random_tensor(name, shape, 1));
   };
-  const auto add_pair = [&](const std::string& name, const std::vector<int64_t>& shape) {
+  const auto add_weight_bias = [&](const std::string& name, const std::vector<int64_t>& shape) {
     add(name + ".weight", shape);
     add(name + ".bias", {shape[0]});
   };
   add(transformer + "token_embedding.weight", {10, 8});
   add(transformer + "positional_embedding.embedding.weight", {8, 8});
-  add_pair(transformer + "embedding_layer_norm", {8});
+  add_weight_bias(transformer + "embedding_layer_norm", {8});
   const HandTensor shared = random_tensor("compress_k", {2, 6}, 1);
   for (int i = 0; i < 2; ++i) {
     const std::string layer = transformer + "layers." + std::to_string(i) + ".";
     for (const char* name : {"qput", "kput", "vput", "output"}) {
-      add_pair(layer + "attention." + name + "_projection", {8, 8});
+      add_weight_bias(layer + "attention." + name + "_projection", {8, 8});
     }
     made.push_back({layer + "attention.compress_k.weight", shared.shape, shared.values, DataType::f32});
     made.push_back({layer + "attention.compress_k.bias", {2}, {0, 0}, DataType::f32});
-    add_pair(layer + "attention_layer_norm", {8});
-    add_pair(layer + "final_layer_norm", {8});
-    add_pair(layer + "residual_mlp.mlp.0", {12, 8});
-    add_pair(layer + "residual_mlp.mlp.3", {8, 12});
+    add_weight_bias(layer + "attention_layer_norm", {8});
+    add_weight_bias(layer + "final_layer_norm", {8});
+    add_weight_bias(layer + "residual_mlp.mlp.0", {12, 8});
+    add_weight_bias(layer + "residual_mlp.mlp.3", {8, 12});
   }
   return made;
 }
 
-void add_pair(std::vector<HandTensor>& tensors, const std::string& name, const std::vector<int64_t>& shape) {
+void add_weight_bias(std::vector<HandTensor>& tensors, const std::string& name, const std::vector<int64_t>& shape) {
   tensors.push_back(random_tensor(name + ".weight", shape, 1));
   tensors.push_back(random_tensor(name + ".bias", {shape[0]}, 1));
 }
@@ -59,7 +59,7 @@ std::vector<HandTensor> in_model(std::vector<HandTensor> tensors) {
 
 }  // namespace
 
-TEST_CASE("PyText: each role gets its tensor's values, and the description has the dialect's facts") {
+TEST_CASE("PyText: each role gets its tensor's values, and the description has the settings that PyText fixes") {
   std::vector<HandTensor> tensors = tiny_pytext();
   const Converted model = converted(torch_zip(tensors), settings);
   const EncoderDescription& encoder = model.description().encoder;
@@ -102,7 +102,7 @@ TEST_CASE("PyText: each role gets its tensor's values, and the description has t
   CHECK(encoder.projections[0].order == ProjectionOrder::before_linear);
   CHECK(encoder.projections[0].bias == absent);
   check(encoder.projections[0].weight, "layers.1.attention.compress_k.weight");
-  CHECK(lists(model.report.left_out, transformer + "layers.0.attention.compress_k.bias"));
+  CHECK(is_left_out(model.report.left_out, transformer + "layers.0.attention.compress_k.bias"));
   CHECK(model.report.mapped.size() + model.report.left_out.size() == tensors.size());
 
   const Converted scaled = converted(torch_zip(tensors), R"({"num_attention_heads": 2, "scaling": 0.5})");
@@ -127,11 +127,11 @@ TEST_CASE("PyText: decoders become heads with the pooling of the settings") {
   const std::string first = R"({"num_attention_heads": 2, "pooling": "cls_token"})",
                     each = R"({"num_attention_heads": 2, "pooling": "no_pool"})";
   std::vector<HandTensor> plain = in_model(tiny_pytext()), hidden = plain, projected = plain;
-  add_pair(plain, "decoder.mlp.0", {3, 8});
-  add_pair(hidden, "decoder.mlp.0", {5, 8});
-  add_pair(hidden, "decoder.mlp.2", {3, 5});
-  add_pair(projected, "encoder.projection", {5, 8});
-  add_pair(projected, "decoder.mlp.0", {3, 5});
+  add_weight_bias(plain, "decoder.mlp.0", {3, 8});
+  add_weight_bias(hidden, "decoder.mlp.0", {5, 8});
+  add_weight_bias(hidden, "decoder.mlp.2", {3, 5});
+  add_weight_bias(projected, "encoder.projection", {5, 8});
+  add_weight_bias(projected, "decoder.mlp.0", {3, 5});
   const Converted a = converted(torch_zip(plain), first);
   REQUIRE(a.description().heads.size() == 1);
   CHECK(a.description().heads[0].pooling == Pooling::first_token);
@@ -146,13 +146,13 @@ TEST_CASE("PyText: decoders become heads with the pooling of the settings") {
   CHECK(contains(conversion_error(torch_zip(plain), R"({"num_attention_heads": 2, "pooling": "cls_token",
                                                         "normalize_output_rep": true})"),
                  "normalize_output_rep"));
-  add_pair(projected, "decoder.mlp.2", {3, 3});
+  add_weight_bias(projected, "decoder.mlp.2", {3, 3});
   CHECK(contains(conversion_error(torch_zip(projected), first), "more than one hidden layer"));
 }
 
-TEST_CASE("PyText: a decoder with one output is a regression, or a score if a setting squashes it") {
+TEST_CASE("PyText: a decoder with one output is a regression, or a score if a setting adds a sigmoid") {
   std::vector<HandTensor> tensors = in_model(tiny_pytext());
-  add_pair(tensors, "decoder.mlp.0", {1, 8});
+  add_weight_bias(tensors, "decoder.mlp.0", {1, 8});
   nlohmann::json config = {{"num_attention_heads", 2}, {"pooling", "cls_token"}};
   const auto head = [&] { return converted(torch_zip(tensors), config.dump()).description().heads[0]; };
   CHECK(head().kind == HeadKind::regression);
@@ -182,7 +182,7 @@ TEST_CASE("PyText: refusals say what is wrong") {
           {"residual_mlp.mlp.3.bias", "missing"});
   refused(
       [](Tensors& t) {
-        add_pair(t, transformer + "layers.0.residual_mlp.mlp.6", {8, 8});
+        add_weight_bias(t, transformer + "layers.0.residual_mlp.mlp.6", {8, 8});
       },
       settings, {"mlp.6.weight", "not part of a PyText Linformer"});
   refused(

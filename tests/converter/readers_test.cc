@@ -54,11 +54,11 @@ std::string with_tensors(const std::function<void(PickleWriter&)>& write) {
 
 void add_view(PickleWriter& pickle, const char* name, int64_t offset, const std::vector<int64_t>& shape,
               const std::vector<int64_t>& strides) {
-  pickle.text(name).begin_tensor().storage("FloatStorage", "0", 12).tensor(offset, shape, strides).set_item();
+  pickle.text(name).begin_tensor().storage("FloatStorage", "0", 12).end_tensor(offset, shape, strides).set_item();
 }
 
 Value run(ValueStore& store, const std::string& pickle) {
-  static std::string kept;  // texts of the value refer to it
+  static std::string kept;  // the strings of the returned value point into it
   kept = pickle;
   return PickleMachine(store, as_bytes(kept), {}).run();
 }
@@ -214,13 +214,13 @@ TEST_CASE("state dicts are found where training loops put them, and other entrie
 TEST_CASE("parameters, tensors of the old rebuild function and tensors of subclasses are read") {
   const std::string file = with_tensors([](PickleWriter& pickle) {
     pickle.text("p").global("torch._utils", "_rebuild_parameter").mark();
-    pickle.begin_tensor().storage("FloatStorage", "0", 12).tensor(3, {2}, {1});
-    pickle.truth(true).global("collections", "OrderedDict").op(')').reduce().op('t').reduce().set_item();
+    pickle.begin_tensor().storage("FloatStorage", "0", 12).end_tensor(3, {2}, {1});
+    pickle.boolean(true).global("collections", "OrderedDict").op(')').reduce().op('t').reduce().set_item();
     pickle.text("old").global("torch._utils", "_rebuild_tensor").mark();
     pickle.storage("FloatStorage", "0", 12).integer(5).tuple({1}).tuple({1}).op('t').reduce().set_item();
     pickle.text("sub").global("torch._tensor", "_rebuild_from_type_v2").mark();
     pickle.global("torch._utils", "_rebuild_tensor_v2").global("torch.nn.parameter", "Parameter").mark();
-    pickle.storage("FloatStorage", "0", 12).integer(7).tuple({1}).tuple({1}).truth(false).none().op('t');
+    pickle.storage("FloatStorage", "0", 12).integer(7).tuple({1}).tuple({1}).boolean(false).none().op('t');
     pickle.empty_dict().op('t').reduce().set_item();
   });
   const Checkpoint checkpoint = Checkpoint::open(as_bytes(file), "memory");
@@ -232,11 +232,11 @@ TEST_CASE("parameters, tensors of the old rebuild function and tensors of subcla
 TEST_CASE("a legacy file's view begins at its place within the storage") {
   std::string file = PickleWriter().append("\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19").stop();
   file += PickleWriter().integer(1001).stop();
-  file += PickleWriter().empty_dict().text("little_endian").truth(true).set_item().stop();
+  file += PickleWriter().empty_dict().text("little_endian").boolean(true).set_item().stop();
   PickleWriter object;
   object.empty_dict().text("w").begin_tensor();
   object.mark().text("storage").global("torch", "FloatStorage").text("9").text("cpu").integer(6);
-  object.mark().text("view").integer(2).integer(3).op('t').op('t').op('Q').tensor(1, {2}, {1}).set_item();
+  object.mark().text("view").integer(2).integer(3).op('t').op('t').op('Q').end_tensor(1, {2}, {1}).set_item();
   file += object.stop() + PickleWriter().op(']').mark().text("9").op('e').stop() + raw(int64_t{6});
   for (int i = 0; i < 6; ++i) file += raw(static_cast<float>(i));
   CHECK(read_all(Checkpoint::open(as_bytes(file), "memory"), "w") == std::vector<float>{3, 4});
@@ -296,9 +296,10 @@ TEST_CASE("wrappers of configuration libraries and enumeration members are read 
       .set_item()
       .op('b');
   pickle.set_item().set_item().op('b');
-  CHECK(unwrapped(unwrapped(run(store, pickle.stop())).find("encoder_layers")).integer() == 6);
+  CHECK(without_config_wrappers(without_config_wrappers(run(store, pickle.stop())).find("encoder_layers")).integer() ==
+        6);
   const std::string member = PickleWriter().global("some.module", "Choice").text("relu").op('\x85').reduce().stop();
-  CHECK(unwrapped(run(store, member)).text() == "relu");
+  CHECK(without_config_wrappers(run(store, member)).text() == "relu");
 }
 
 TEST_CASE("safetensors metadata names aliases of the tensors that were kept") {

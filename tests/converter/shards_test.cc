@@ -44,8 +44,8 @@ class Sharded {
     return place_.run(what + more + " -o " + place_.path("x.lnfr"));
   }
   Run convert() const { return convert(place_.path("model")); }
-  // Returns the model file that the same checkpoint gives in one file.
-  std::string whole() const {
+  // Returns the model file to which the same checkpoint converts if it is a single file.
+  std::string convert_unsharded() const {
     write_file(place_.path("whole"), bytes_of(tensors_));
     REQUIRE(
         place_.run(place_.path("whole") + " --config " + path("config.json") + " -o " + place_.path("w.lnfr")).status ==
@@ -72,11 +72,11 @@ void check_error(const Run& run, const std::vector<std::string>& parts) {
 
 }  // namespace
 
-TEST_CASE("a folder or an index of several files converts to the file that one checkpoint gives") {
+TEST_CASE("a checkpoint in several files converts to the same model file as in one file, by its folder or its index") {
   for (const bool pickled : {false, true}) {
     CAPTURE(pickled);
     const Sharded sharded(pickled);
-    const std::string whole = sharded.whole();
+    const std::string whole = sharded.convert_unsharded();
     const Run folder = sharded.convert();
     CHECK(folder.err == "");
     REQUIRE(folder.status == 0);
@@ -98,7 +98,7 @@ TEST_CASE("a shard may be a link to elsewhere, as in the caches of hubs") {
   std::filesystem::create_symlink("../blobs/1234", sharded.path(sharded.file(1)));
   const Run run = sharded.convert();
   CHECK(run.err == "");
-  CHECK(sharded.model() == sharded.whole());
+  CHECK(sharded.model() == sharded.convert_unsharded());
 }
 
 TEST_CASE("indexes that name wrong files or tensors are refused, with the name of what is wrong") {
@@ -185,7 +185,7 @@ TEST_CASE("tensors that overlap within a shard are refused, with the shard's nam
   check_error(sharded.convert(), {"model-00001-of-00003", "overlap"});
 }
 
-TEST_CASE("a single file of several is refused, with the name of the index") {
+TEST_CASE("one file of a checkpoint in several files is refused, and the error names the index") {
   for (const bool pickled : {false, true}) {
     CAPTURE(pickled);
     const Sharded sharded(pickled);

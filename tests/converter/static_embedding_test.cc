@@ -1,5 +1,5 @@
 // Tests static embeddings and prompts, and what is refused. model2vec and sentence-transformers wrote the folders, and
-// tests/reference/static_test.py wrote beside them what these libraries make of texts.
+// tests/reference/static_test.py wrote beside them the vectors that these libraries compute for texts.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-fs::path golden_folder() { return test_data("static_embedding"); }
+fs::path golden_folder() { return test_data_path("static_embedding"); }
 
 // A copy of a golden folder whose files can be changed.
 class StaticFolder {
@@ -147,7 +147,7 @@ TEST_CASE("model2vec: mapping and weights are applied to the rows, and tensors t
   check_sentence(conversion_error(tensors({0, 1}, {1, 1, 1})), {"3 weights for 2 tokens"});
   check_sentence(conversion_error(tensors({}, {1, INFINITY, 1})), {"weights", "inf"});
   check_sentence(conversion_error(safetensors({{"embeddings", {6}, rows}})), {"embeddings", "[6]"});
-  // With another tensor beside these it is another model.
+  // A file with another tensor beside these isn't a model2vec model.
   check_sentence(conversion_error(safetensors({{"embeddings", {3, 2}, rows}, {"layers", {6}, rows}})),
                  {"no supported implementation"});
 }

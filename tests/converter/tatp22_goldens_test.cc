@@ -95,7 +95,7 @@ int check_goldens(const std::string& golden) {
 }  // namespace
 
 TEST_CASE("tatp22: the goldens in the tree are recognised and described rightly") {
-  CHECK(check_goldens(golden_in_tree()) == 12);
+  CHECK(check_goldens(golden_cases_folder()) == 12);
 }
 
 TEST_CASE("tatp22: all goldens are recognised and described rightly" * doctest::test_suite("shared")) {
@@ -105,7 +105,7 @@ TEST_CASE("tatp22: all goldens are recognised and described rightly" * doctest::
 TEST_CASE("tatp22: goldens without their projections and a pickled module are refused") {
   int files = 0;
   for (const char* name : {"headwise_no_params"}) {
-    const std::string folder = golden_in_tree() + "/tatp22/" + name;
+    const std::string folder = golden_cases_folder() + "/tatp22/" + name;
     const json meta = json::parse(read_file(folder + "/meta.json"));
     CHECK(contains(conversion_error(read_file(folder + "/checkpoint.pt"), meta["config"].dump()), "no_params"));
     const std::string module = read_file(folder + "/checkpoint_fullmodule.pt");

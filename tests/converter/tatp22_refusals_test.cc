@@ -15,7 +15,7 @@ TEST_CASE("tatp22: missing settings, and tensors and settings that don't fit tog
     std::string settings;
     std::function<void(TinyTatp22&)> make;
     std::function<void(Tensors&)> change;
-    std::vector<std::string> parts;  // of the error
+    std::vector<std::string> parts;  // texts that the error must contain
   };
   const auto same = [](TinyTatp22&) {};
   const auto as_it_is = [](Tensors&) {};

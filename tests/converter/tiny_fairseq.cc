@@ -24,27 +24,28 @@ std::vector<HandTensor> TinyFairseq::tensors() const {
   const auto add = [&](const std::string& name, const std::vector<int64_t>& shape) {
     made.push_back(random_tensor(name, shape, seed));
   };
-  const auto add_pair = [&](const std::string& name, const std::vector<int64_t>& shape) {
+  const auto add_weight_bias = [&](const std::string& name, const std::vector<int64_t>& shape) {
     add(name + ".weight", shape);
     add(name + ".bias", {shape[0]});
   };
   add(tiny_encoder + "embed_tokens.weight", {vocabulary, d});
   add(tiny_encoder + "embed_positions.weight", {n + 2, d});
-  add_pair(tiny_encoder + "layernorm_embedding", {d});
+  add_weight_bias(tiny_encoder + "layernorm_embedding", {d});
   for (int64_t i = 0; i < layers; ++i) {
     const std::string layer = tiny_encoder + "layers." + std::to_string(i) + ".";
-    for (const char* name : {"q_proj", "k_proj", "v_proj", "out_proj"}) add_pair(layer + "self_attn." + name, {d, d});
+    for (const char* name : {"q_proj", "k_proj", "v_proj", "out_proj"})
+      add_weight_bias(layer + "self_attn." + name, {d, d});
     add(layer + "self_attn.compress_k.weight", {k, n});
     if (value_projection) add(layer + "self_attn.compress_v.weight", {k, n});
-    add_pair(layer + "self_attn_layer_norm", {d});
-    add_pair(layer + "fc1", {ffn, d});
-    add_pair(layer + "fc2", {d, ffn});
-    add_pair(layer + "final_layer_norm", {d});
+    add_weight_bias(layer + "self_attn_layer_norm", {d});
+    add_weight_bias(layer + "fc1", {ffn, d});
+    add_weight_bias(layer + "fc2", {d, ffn});
+    add_weight_bias(layer + "final_layer_norm", {d});
   }
-  if (final_norm) add_pair(tiny_encoder + "layer_norm", {d});
+  if (final_norm) add_weight_bias(tiny_encoder + "layer_norm", {d});
   if (masked_lm) {
-    add_pair("encoder.lm_head.dense", {d, d});
-    add_pair("encoder.lm_head.layer_norm", {d});
+    add_weight_bias("encoder.lm_head.dense", {d, d});
+    add_weight_bias("encoder.lm_head.layer_norm", {d});
     HandTensor tied = made[0];
     tied.name = "encoder.lm_head.weight";
     made.push_back(tied);
@@ -65,7 +66,7 @@ HandSettings TinyFairseq::settings() const {
 
 HandTensor& named(std::vector<HandTensor>& tensors, const std::string& name) {
   const auto found = std::find_if(tensors.begin(), tensors.end(), [&](const HandTensor& t) { return t.name == name; });
-  if (found == tensors.end()) throw std::out_of_range("no tensor " + name);
+  if (found == tensors.end()) throw std::out_of_range("there is no tensor " + name);
   return *found;
 }
 

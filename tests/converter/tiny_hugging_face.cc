@@ -4,7 +4,7 @@
 
 namespace linformer_test {
 
-void add_pair(std::vector<HandTensor>& tensors, const std::string& name, int64_t out, int64_t in) {
+void add_weight_bias(std::vector<HandTensor>& tensors, const std::string& name, int64_t out, int64_t in) {
   tensors.push_back(random_tensor(name + ".weight", in ? std::vector<int64_t>{out, in} : std::vector<int64_t>{out}, 5));
   tensors.push_back(random_tensor(name + ".bias", {out}, 5));
 }
@@ -23,24 +23,25 @@ std::vector<HandTensor> TinyHuggingFace::tensors() const {
     const int64_t types = family == TinyFamily::bert ? 2 : 1;
     made.push_back(random_tensor(embeddings + "token_type_embeddings.weight", {types, d}, 5));
   }
-  add_pair(made, embeddings + "LayerNorm", d, 0);
+  add_weight_bias(made, embeddings + "LayerNorm", d, 0);
   for (int64_t i = 0; i < layers; ++i) {
     if (family == TinyFamily::distilbert) {
       const std::string layer = prefix() + "transformer.layer." + std::to_string(i) + ".";
-      for (const char* name : {"q_lin", "k_lin", "v_lin", "out_lin"}) add_pair(made, layer + "attention." + name, d, d);
-      add_pair(made, layer + "sa_layer_norm", d, 0);
-      add_pair(made, layer + "ffn.lin1", ffn, d);
-      add_pair(made, layer + "ffn.lin2", d, ffn);
-      add_pair(made, layer + "output_layer_norm", d, 0);
+      for (const char* name : {"q_lin", "k_lin", "v_lin", "out_lin"})
+        add_weight_bias(made, layer + "attention." + name, d, d);
+      add_weight_bias(made, layer + "sa_layer_norm", d, 0);
+      add_weight_bias(made, layer + "ffn.lin1", ffn, d);
+      add_weight_bias(made, layer + "ffn.lin2", d, ffn);
+      add_weight_bias(made, layer + "output_layer_norm", d, 0);
     } else {
       const std::string layer = prefix() + "encoder.layer." + std::to_string(i) + ".";
       for (const char* name : {"self.query", "self.key", "self.value", "output.dense"}) {
-        add_pair(made, layer + "attention." + name, d, d);
+        add_weight_bias(made, layer + "attention." + name, d, d);
       }
-      add_pair(made, layer + "attention.output.LayerNorm", d, 0);
-      add_pair(made, layer + "intermediate.dense", ffn, d);
-      add_pair(made, layer + "output.dense", d, ffn);
-      add_pair(made, layer + "output.LayerNorm", d, 0);
+      add_weight_bias(made, layer + "attention.output.LayerNorm", d, 0);
+      add_weight_bias(made, layer + "intermediate.dense", ffn, d);
+      add_weight_bias(made, layer + "output.dense", d, ffn);
+      add_weight_bias(made, layer + "output.LayerNorm", d, 0);
     }
   }
   return made;

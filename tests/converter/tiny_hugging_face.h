@@ -23,6 +23,6 @@ struct TinyHuggingFace {
 };
 
 // Adds NAME.weight of shape [out, in] and NAME.bias. If `in` is 0, as for a norm, the weight has the shape [out].
-void add_pair(std::vector<HandTensor>& tensors, const std::string& name, int64_t out, int64_t in);
+void add_weight_bias(std::vector<HandTensor>& tensors, const std::string& name, int64_t out, int64_t in);
 
 }  // namespace linformer_test

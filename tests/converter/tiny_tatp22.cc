@@ -12,7 +12,7 @@ struct Names {
   void add(const std::string& name, const std::vector<int64_t>& shape) {
     made.push_back(random_tensor(name, shape, 5));
   }
-  void add_pair(const std::string& name, const std::vector<int64_t>& shape) {
+  void add_weight_bias(const std::string& name, const std::vector<int64_t>& shape) {
     add(name + ".weight", shape);
     add(name + ".bias", {shape[0]});
   }
@@ -37,23 +37,23 @@ std::vector<HandTensor> TinyTatp22::tensors(const std::string& prefix) const {
   }
   std::string stack = prefix + (tokens ? "linformer." : "");
   if (emb_dim) {
-    names.add_pair(stack + "project_in", {d, emb_dim});
-    names.add_pair(stack + "project_out", {emb_dim, d});
+    names.add_weight_bias(stack + "project_in", {d, emb_dim});
+    names.add_weight_bias(stack + "project_out", {emb_dim, d});
     stack += "fn.";
   }
   int64_t module = 0;
   std::string first_projection;
   const auto add_norm = [&](const std::string& base, int64_t in, int64_t out) {
-    names.add_pair(base + (old ? ".fn.norm" : ".norm"), {old ? in : out});
-    if (in != out) names.add_pair(base + ".resample", {out, in});
+    names.add_weight_bias(base + (old ? ".fn.norm" : ".norm"), {old ? in : out});
+    if (in != out) names.add_weight_bias(base + ".resample", {out, in});
   };
   const auto add_layer = [&](int64_t in, int64_t out) {
     std::string base = stack + "seq." + std::to_string(module++), inner = base + (old ? ".fn.fn." : ".fn.");
     const auto add_projection = [&](const std::string& name) {
       if (kernel) {
-        names.add_pair(name, {head_dim, head_dim, kernel});
+        names.add_weight_bias(name, {head_dim, head_dim, kernel});
       } else {
-        names.add_pair(name, {k, n});
+        names.add_weight_bias(name, {k, n});
       }
     };
     for (int64_t head = 0; head < heads; ++head) {
@@ -77,17 +77,17 @@ std::vector<HandTensor> TinyTatp22::tensors(const std::string& prefix) const {
       }
     }
     if (output_between) {
-      names.add_pair(inner + "w_o_1", {output_between, heads * head_dim});
-      names.add_pair(inner + "w_o_2", {in, output_between});
+      names.add_weight_bias(inner + "w_o_1", {output_between, heads * head_dim});
+      names.add_weight_bias(inner + "w_o_2", {in, output_between});
     } else {
-      names.add_pair(inner + "w_o", {in, heads * head_dim});
+      names.add_weight_bias(inner + "w_o", {in, heads * head_dim});
     }
     add_norm(base, in, in);
     if (!feed_forward) return;
     base = stack + "seq." + std::to_string(module++);
     inner = base + (old ? ".fn.fn." : ".fn.");
-    names.add_pair(inner + "w_1", {ffn, in});
-    names.add_pair(inner + "w_2", {out, ffn});
+    names.add_weight_bias(inner + "w_1", {ffn, in});
+    names.add_weight_bias(inner + "w_2", {out, ffn});
     add_norm(base, in, out);
   };
   for (int64_t i = 0; i < depth; ++i) {
@@ -95,7 +95,7 @@ std::vector<HandTensor> TinyTatp22::tensors(const std::string& prefix) const {
     add_layer(i == 0 ? d : between, i + 1 == depth ? d : between);
     if (decoder_mode) add_layer(d, d);
   }
-  if (tokens && logits) names.add_pair(prefix + "to_logits", {vocabulary, width});
+  if (tokens && logits) names.add_weight_bias(prefix + "to_logits", {vocabulary, width});
   return names.made;
 }
 

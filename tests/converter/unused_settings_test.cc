@@ -37,7 +37,7 @@ std::string without_settings() {
 TEST_CASE("settings that were asked for count as used, found or not, and the others are listed, near misses first") {
   ValueStore store;
   Settings settings;
-  settings.add_given(
+  settings.add_user_settings(
       parse_json(store, R"({"foo": 1, "heads": 8, "Num-Layers": 2, "dropuot": 0, "pol": "cls", "k": 3, "depht": 1})",
                  "c.json"),
       "c.json");
@@ -48,14 +48,14 @@ TEST_CASE("settings that were asked for count as used, found or not, and the oth
   CHECK(unused(settings.unused()) ==
         Names{"Num-Layers -> num_layers", "dropuot -> dropout", "pol -> pool", "depht -> depth", "foo", "k"});
   for (const UnusedSetting& setting : settings.unused()) CHECK(setting.source == "c.json");
-  CHECK(json::parse(settings.used()) == json::parse(R"({"heads": 8, "activation": "gelu"})"));
+  CHECK(json::parse(settings.used_as_json()) == json::parse(R"({"heads": 8, "activation": "gelu"})"));
 }
 
 TEST_CASE("a setting that is also given under its right name is not suggested") {
   ValueStore store;
   Settings settings;
-  settings.add_given(parse_json(store, R"({"encoder_layers": 2, "decoder_layers": 2, "heads": null, "head": 1})", "c"),
-                     "c");
+  settings.add_user_settings(
+      parse_json(store, R"({"encoder_layers": 2, "decoder_layers": 2, "heads": null, "head": 1})", "c"), "c");
   CHECK(settings.integer("encoder_layers")->value == 2);
   CHECK(!settings.has("heads"));  // null counts as absent, but the name is given
   CHECK(unused(settings.unused()) == Names{"decoder_layers", "head"});
@@ -66,7 +66,7 @@ TEST_CASE("settings in known groups are listed one by one") {
   Settings settings;
   const auto root =
       parse_json(store, R"({"model": {"heads": 8, "foo": 1}, "args": 3, "optimizer": {"lr": 1}, "foo": 2})", "c");
-  settings.add_given(root, "c", {"model", "args"});
+  settings.add_user_settings(root, "c", {"model", "args"});
   CHECK(settings.integer("heads")->source == "c, model");
   const std::vector<UnusedSetting> left = settings.unused();
   CHECK(unused(left) == Names{"args", "optimizer", "foo", "foo"});

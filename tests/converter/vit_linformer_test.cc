@@ -25,31 +25,31 @@ std::vector<HandTensor> tiny_vit(bool patch_norms, int64_t projected = 6) {
   const auto add = [&](const std::string& name, const std::vector<int64_t>& shape) {
     made.push_back(random_tensor(name, shape, 1));
   };
-  const auto add_pair = [&](const std::string& name, const std::vector<int64_t>& shape) {
+  const auto add_weight_bias = [&](const std::string& name, const std::vector<int64_t>& shape) {
     add(name + ".weight", shape);
     add(name + ".bias", {shape[0]});
   };
   add("pos_embedding", {1, 6, 8});
   add("cls_token", {1, 1, 8});
-  if (patch_norms) add_pair("to_patch_embedding.1", {12});
-  add_pair(patch_norms ? "to_patch_embedding.2" : "to_patch_embedding.1", {8, 12});
-  if (patch_norms) add_pair("to_patch_embedding.3", {8});
+  if (patch_norms) add_weight_bias("to_patch_embedding.1", {12});
+  add_weight_bias(patch_norms ? "to_patch_embedding.2" : "to_patch_embedding.1", {8, 12});
+  if (patch_norms) add_weight_bias("to_patch_embedding.3", {8});
   const std::string attention = "transformer.net.layers.0.0.", ffn = "transformer.net.layers.0.1.";
-  add_pair(attention + "norm", {8});
+  add_weight_bias(attention + "norm", {8});
   for (const char* name : {"fn.to_q.weight", "fn.to_k.weight", "fn.to_v.weight"}) add(attention + name, {8, 8});
   for (const char* name : {"fn.proj_k", "fn.proj_v"}) add(attention + name, {projected, 2});
-  add_pair(attention + "fn.to_out", {8, 8});
-  add_pair(ffn + "norm", {8});
-  add_pair(ffn + "fn.w1", {16, 8});
-  add_pair(ffn + "fn.w2", {8, 16});
-  add_pair("mlp_head.0", {8});
-  add_pair("mlp_head.1", {3, 8});
+  add_weight_bias(attention + "fn.to_out", {8, 8});
+  add_weight_bias(ffn + "norm", {8});
+  add_weight_bias(ffn + "fn.w1", {16, 8});
+  add_weight_bias(ffn + "fn.w2", {8, 16});
+  add_weight_bias("mlp_head.0", {8});
+  add_weight_bias("mlp_head.1", {3, 8});
   return made;
 }
 
 }  // namespace
 
-TEST_CASE("ViT: each role gets its tensor's values, and the description has the dialect's facts, in both versions") {
+TEST_CASE("ViT: each role gets its tensor's values, and the description has the fixed settings, in both versions") {
   for (const bool norms : {true, false}) {
     CAPTURE(norms);
     std::vector<HandTensor> tensors = tiny_vit(norms);
@@ -137,7 +137,7 @@ TEST_CASE("ViT: refusals say what is wrong") {
 TEST_CASE("ViT: the goldens are recognised and described rightly") {
   int files = 0;
   for (const char* name : {"cls", "mean"}) {
-    const std::string folder = golden_in_tree() + "/vit_pytorch_linformer/" + name;
+    const std::string folder = golden_cases_folder() + "/vit_pytorch_linformer/" + name;
     CAPTURE(name);
     const json meta = json::parse(read_file(folder + "/meta.json"));
     const json &vit = meta["config"]["vit"], &layers = meta["config"]["linformer"];

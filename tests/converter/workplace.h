@@ -32,15 +32,15 @@ class Workplace {
  public:
   std::string path(const std::string& name) const { return folder_.path(name); }
   Run run(const std::string& arguments) const { return run_command(LINFORMER_CONVERT, arguments); }
-  // Does the same with at most `kilobytes` KiB of address space.
+  // Does the same as run(), with at most `kilobytes` KiB of address space.
   Run run_limited(int kilobytes, const std::string& arguments) const {
     return run_command("ulimit -v " + std::to_string(kilobytes) + "; " + LINFORMER_CONVERT, arguments);
   }
-  // Runs the converter by another command, such as "timeout 20 ".
-  Run run_behind(const std::string& command, const std::string& arguments) const {
+  // Runs the converter with `command` before its name. `command` ends with a space, such as "timeout 20 ".
+  Run run_with_prefix(const std::string& command, const std::string& arguments) const {
     return run_command(command + LINFORMER_CONVERT, arguments);
   }
-  int64_t entries() const { return folder_.entries(); }
+  int64_t entry_count() const { return folder_.entry_count(); }
 
  private:
   Run run_command(const std::string& program, const std::string& arguments) const {
@@ -54,14 +54,15 @@ class Workplace {
   TemporaryFolder folder_, streams_;
 };
 
-inline std::string with_head(int64_t classes) {
+inline std::string checkpoint_with_head(int64_t classes) {
   TinyFairseq tiny;
   std::vector<HandTensor> tensors = tiny.tensors();
   add_head(tensors, "sentence_classification_head", 8, 8, classes);
   return torch_zip(tensors, tiny.settings());
 }
 
-// Writes a byte-level BPE tokenizer whose ids fit a RoBERTa vocabulary: the special tokens and two letters.
+// Writes a byte-level BPE tokenizer whose ids fit a RoBERTa vocabulary: special tokens, "a", "b", "ab" and `more` other
+// tokens.
 inline void write_tokenizer(const Workplace& place, const std::string& folder, int more) {
   std::filesystem::create_directories(place.path(folder));
   nlohmann::json vocabulary = {{"<s>", 0}, {"<pad>", 1}, {"</s>", 2}, {"<unk>", 3}, {"a", 4}, {"b", 5}, {"ab", 6}};

@@ -33,7 +33,8 @@ std::vector<HandTensor> tiny_attention(bool bias = true) {
   return made;
 }
 
-// Returns a tensor with those of query, key and value, one after the other.
+// Returns one tensor that has the values of the tensors of query, key and value, one after the other, and removes these
+// from `tensors`.
 HandTensor packed(std::vector<HandTensor>& tensors, const std::string& suffix, const std::string& name) {
   HandTensor made{container + name, {}, {}, DataType::f32};
   for (const char* letter : {"q", "k", "v"}) {
@@ -76,7 +77,7 @@ void check_same_values(const Converted& a, const Converted& b) {
 
 }  // namespace
 
-TEST_CASE("xformers: each role gets its tensor's values, and the description has the dialect's facts") {
+TEST_CASE("xformers: each role gets its tensor's values, and the description has the fixed settings") {
   std::vector<HandTensor> tensors = tiny_attention();
   const Converted model = converted(torch_zip(tensors), two_heads);
   const EncoderDescription& encoder = model.description().encoder;
@@ -170,7 +171,7 @@ TEST_CASE("xformers: the base of rotary positions is found from the frequencies"
     check_sentence(conversion_error(rounded, two_heads), {inv_freq, "rounded", "{\"use_rotary_embeddings\": true}"});
     const Converted model = converted(rounded, rotary);
     CHECK(base_of(model) == 10000);
-    CHECK(lists(model.report.left_out, inv_freq));
+    CHECK(is_left_out(model.report.left_out, inv_freq));
   }
 }
 
@@ -233,7 +234,7 @@ TEST_CASE("xformers: refusals say what is wrong") {
 }
 
 TEST_CASE("xformers: the golden is recognised and described rightly") {
-  const std::string folder = golden_in_tree() + "/xformers/mha_linformer";
+  const std::string folder = golden_cases_folder() + "/xformers/mha_linformer";
   const json meta = json::parse(read_file(folder + "/meta.json"));
   const json& config = meta["config"];
   const Converted model = converted(read_file(folder + "/checkpoint.pt"), config.dump());

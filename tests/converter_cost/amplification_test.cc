@@ -1,4 +1,5 @@
-// Tests the memory for writing: a panel of very many inputs is encoded in parts.
+// Tests how much memory it takes to encode a tensor in panels for a model file. A panel with very many inputs must be
+// encoded in parts.
 #include <vector>
 
 #include "base/description.h"
@@ -21,7 +22,7 @@ TensorDescription panels(uint64_t out, uint64_t in) {
   return tensor;
 }
 
-// Fills `values` with small whole numbers, which differ between most places.
+// Fills `values` with whole numbers, so that most elements of a tensor differ. `first` is the index of the first one.
 void fill(uint64_t first, std::span<float> values) {
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>((first + i) % 1000003);
 }

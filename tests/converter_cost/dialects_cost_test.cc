@@ -24,14 +24,14 @@ Cost cost_of(const char* what, const std::vector<HandTensor>& tensors, const std
   for (const HandTensor& tensor : tensors) cost.tensor_bytes += 4 * tensor.values.size();
   ValueStore store;
   Settings settings;
-  settings.add_given(parse_json(store, config, "config"), "config");
+  settings.add_user_settings(parse_json(store, config, "config"), "config");
   const std::string error = error_within_budget(what, file.size(), [&] {
     Checkpoint checkpoint = Checkpoint::open(as_bytes(file), "memory");
     Report report;
     linformer::writer::ModelBuilder builder;
     build_model(checkpoint, settings, &builder, &report, {});
-    cost.steps = checkpoint.budget().steps();
-    cost.read = checkpoint.budget().read();
+    cost.steps = checkpoint.budget().charged_steps();
+    cost.read = checkpoint.budget().charged_reads();
   });
   CHECK(error == "");
   std::printf("%44s %10llu tensors: %6.1f steps for each, bytes read %.1f times\n", "",

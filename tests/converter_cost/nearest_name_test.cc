@@ -1,4 +1,5 @@
-// Compares the search for likely misspellings with the plain algorithm that looks at every pair of places.
+// Compares nearest_name(), which finds the name that a misspelt one probably meant, with the plain algorithm that fills
+// the whole table of edit distances.
 #include "converter/dialects/nearest_name.h"
 
 #include <doctest/doctest.h>
@@ -13,7 +14,7 @@ using linformer::convert::nearest_name;
 
 namespace {
 
-size_t all_changes(const std::string& a, const std::string& b) {
+size_t edit_distance(const std::string& a, const std::string& b) {
   std::vector<std::vector<size_t>> rows(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i) {
     for (size_t j = 0; j <= b.size(); ++j) {
@@ -52,7 +53,7 @@ TEST_CASE("names with few changes are found, others are not") {
         std::swap(other[at], other[at + 1]);
       }
     }
-    const size_t changes = all_changes(name, other);
+    const size_t changes = edit_distance(name, other);
     const bool near = changes <= 2 && 2 * changes < std::min(name.size(), other.size());
     CAPTURE(name);
     CAPTURE(other);

@@ -9,7 +9,7 @@ namespace linformer_test::program_test {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST_CASE("too little memory is reported in one sentence, and no file is left behind") {
   Workplace place;
-  write_file(place.path("c.pt"), with_head(2));
+  write_file(place.path("c.pt"), checkpoint_with_head(2));
   write_file(place.path("vocab.txt"), "");
   std::filesystem::resize_file(place.path("vocab.txt"), 100 << 20);
   const std::string arguments =
@@ -21,7 +21,7 @@ TEST_CASE("too little memory is reported in one sentence, and no file is left be
     CHECK(run.err.starts_with("linformer-convert: there is not enough memory"));
     CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
     CHECK(contains(run.out, "not enough memory") == (*option != '\0'));
-    CHECK(place.entries() == 2);
+    CHECK(place.entry_count() == 2);
   }
 }
 #endif

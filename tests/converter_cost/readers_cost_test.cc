@@ -15,11 +15,11 @@ std::string archive(const std::string& pickle, const std::string& data = std::st
   return zip_archive({{"a/data.pkl", pickle}, {"a/data/0", data}});
 }
 
-PickleWriter& weight(PickleWriter& pickle) {
-  return pickle.text("w").begin_tensor().storage("FloatStorage", "0", 8).tensor(0, {8}, {1}).set_item();
+PickleWriter& add_weight_tensor(PickleWriter& pickle) {
+  return pickle.text("w").begin_tensor().storage("FloatStorage", "0", 8).end_tensor(0, {8}, {1}).set_item();
 }
 
-std::string opening(const char* what, const std::string& file) {
+std::string error_of_opening(const char* what, const std::string& file) {
   return error_within_budget(what, file.size(), [&] { Checkpoint::open(as_bytes(file), "memory"); });
 }
 
@@ -27,7 +27,7 @@ std::string opening(const char* what, const std::string& file) {
 std::string beside_weight(const std::string& opcodes) {
   PickleWriter pickle;
   pickle.append(opcodes).empty_dict();
-  return archive(weight(pickle).stop());
+  return archive(add_weight_tensor(pickle).stop());
 }
 
 std::string long_get(uint32_t index) { return "j" + raw(index); }
@@ -46,7 +46,8 @@ TEST_CASE("the number of names of globals is limited, however many pairs of text
       pickle.append(long_get(module)).append(long_get(texts + name)).op('\x93').op('0');
     }
   }
-  CHECK(contains(opening("globals of 100 x 100 texts", archive(pickle.none().stop())), "more than 4096 classes"));
+  CHECK(contains(error_of_opening("globals of 100 x 100 texts", archive(pickle.none().stop())),
+                 "more than 4096 classes"));
 }
 
 TEST_CASE("one global that is named and called again and again is one name") {
@@ -58,8 +59,8 @@ TEST_CASE("one global that is named and called again and again is one name") {
       .append(long_put(1))
       .op('0');
   const std::string call = long_get(0) + long_get(1) + "\x93)R0";
-  const std::string file = archive(weight(pickle.append(repeated(call, 20000)).empty_dict()).stop());
-  CHECK(opening("20,000 calls of one global", file) == "");
+  const std::string file = archive(add_weight_tensor(pickle.append(repeated(call, 20000)).empty_dict()).stop());
+  CHECK(error_of_opening("20,000 calls of one global", file) == "");
   CHECK(Checkpoint::open(as_bytes(file), "memory").opaque_globals.size() == 1);
 }
 
@@ -68,7 +69,7 @@ TEST_CASE("pickles of very many opcodes of one and two bytes stay within the bud
       "ctorch._utils\n_rebuild_tensor_v2\nq\x01"
       "0";
   PickleWriter arguments;
-  arguments.mark().storage("FloatStorage", "0", 8).integer(0).tuple({8}).tuple({1}).truth(false).none().op('t');
+  arguments.mark().storage("FloatStorage", "0", 8).integer(0).tuple({8}).tuple({1}).boolean(false).none().op('t');
   const std::string arguments_of_tensor = arguments.stop().substr(2);
   PickleWriter id;
   id.mark().text("storage").global("torch", "FloatStorage").text("0").text("cpu").integer(8).op('t');
@@ -100,7 +101,7 @@ TEST_CASE("pickles of very many opcodes of one and two bytes stay within the bud
                               "0" +
                               repeated("h\x02h\x01\x85R0", 20000)},
   };
-  for (const auto& [what, opcodes] : cases) opening(what, beside_weight(opcodes));
+  for (const auto& [what, opcodes] : cases) error_of_opening(what, beside_weight(opcodes));
 }
 
 TEST_CASE("a state dict that contains itself is searched once") {
@@ -112,20 +113,21 @@ TEST_CASE("a state dict that contains itself is searched once") {
   const size_t others = 20000;
   pickle.none().append("q\x02").op('0').mark();
   for (size_t i = 0; i < others; ++i) pickle.append("h\x02h\x02");
-  const std::string file = archive(weight(pickle.op('u')).stop());
-  // The state dict is found first, and its key that isn't a text is an error.
-  CHECK(contains(opening("a state dict in itself", file), "has a key that is a null"));
+  const std::string file = archive(add_weight_tensor(pickle.op('u')).stop());
+  // The state dict is found, and then one of its keys is an error, because it is None instead of a string.
+  CHECK(contains(error_of_opening("a state dict in itself", file), "has a key that is a null"));
 
   PickleWriter sound;
   sound.empty_dict().append("q\x01").text("model").append("h\x01").set_item().text("module").append("h\x01").set_item();
-  const std::string small = archive(weight(sound).stop());
+  const std::string small = archive(add_weight_tensor(sound).stop());
   const Checkpoint checkpoint = Checkpoint::open(as_bytes(small), "memory");
   CHECK(checkpoint.tensors.size() == 1);
   CHECK(checkpoint.state_dict_path.empty());
 }
 
 TEST_CASE("the search for the state dict looks at no dict more than once for each depth") {
-  // There are three levels, and each names the next by all five names. This makes 125 ways to the 10,000 entries.
+  // There are three levels of dicts. Each dict contains the next one under all five names that a state dict may have,
+  // so 125 paths lead to the 10,000 entries.
   PickleWriter pickle;
   const uint64_t entries = 10000;
   pickle.empty_dict().append("q\x03").mark();
@@ -138,11 +140,11 @@ TEST_CASE("the search for the state dict looks at no dict more than once for eac
     }
     if (level > 0) pickle.op('0');
   }
-  const std::string file = archive(weight(pickle).stop());
+  const std::string file = archive(add_weight_tensor(pickle).stop());
   const Checkpoint checkpoint = Checkpoint::open(as_bytes(file), "memory");
   CHECK(checkpoint.state_dict_path.empty());
   // Each value that is made is a step, and each opcode is a step. This makes about 5 steps for each entry.
-  CHECK(checkpoint.budget().steps() < 8 * entries);
+  CHECK(checkpoint.budget().charged_steps() < 8 * entries);
 }
 
 TEST_CASE("tensors may overlap, but their sum is limited to a multiple of the file") {
@@ -153,22 +155,31 @@ TEST_CASE("tensors may overlap, but their sum is limited to a multiple of the fi
     pickle.empty_dict();
     for (int64_t i = 0; i < tensors; ++i) {
       pickle.text("w" + std::to_string(i)).begin_tensor().storage("FloatStorage", "0", elements);
-      pickle.tensor(i, {elements - 100}, {1}).set_item();
+      pickle.end_tensor(i, {elements - 100}, {1}).set_item();
     }
     return archive(pickle.stop(), data);
   };
-  CHECK(opening("48 parts of one storage", file(48)) == "");
-  CHECK(contains(opening("100 parts of one storage", file(100)), "more than 64 times the file's"));
+  CHECK(error_of_opening("48 parts of one storage", file(48)) == "");
+  CHECK(contains(error_of_opening("100 parts of one storage", file(100)), "more than 64 times the file's"));
 }
 
 TEST_CASE("any number of names may stand for one tensor, which is read once") {
   const int64_t elements = 1 << 12, names = 5000;
   PickleWriter pickle;
   pickle.empty_dict().global("torch._utils", "_rebuild_tensor_v2").mark().storage("FloatStorage", "0", elements);
-  pickle.integer(0).tuple({64, 64}).tuple({64, 1}).truth(false).none().op('t').reduce().append("q\x02").op('0').mark();
+  pickle.integer(0)
+      .tuple({64, 64})
+      .tuple({64, 1})
+      .boolean(false)
+      .none()
+      .op('t')
+      .reduce()
+      .append("q\x02")
+      .op('0')
+      .mark();
   for (int64_t i = 0; i < names; ++i) pickle.text("w" + std::to_string(i)).append("h\x02");
   const std::string file = archive(pickle.op('u').stop(), std::string(4 * elements, '\0'));
-  CHECK(opening("5,000 names of one tensor", file) == "");
+  CHECK(error_of_opening("5,000 names of one tensor", file) == "");
   const Checkpoint checkpoint = Checkpoint::open(as_bytes(file), "memory");
   REQUIRE(checkpoint.tensors.size() == names);
   Report report;
@@ -176,19 +187,19 @@ TEST_CASE("any number of names may stand for one tensor, which is read once") {
   WeightWriter weights(checkpoint, builder, report, {});
   for (const Tensor& tensor : checkpoint.tensors) weights.linear("w", tensor, nullptr, {64, "out"}, {64, "in"});
   CHECK(builder.description.tensors.size() == 1);
-  CHECK(checkpoint.budget().read() == 4 * elements);
+  CHECK(checkpoint.budget().charged_reads() == 4 * elements);
 }
 
 TEST_CASE("archives and headers of many small entries stay within the budget") {
-  std::vector<HandZipEntry> entries{{"a/data.pkl", weight(PickleWriter().empty_dict()).stop()}};
+  std::vector<HandZipEntry> entries{{"a/data.pkl", add_weight_tensor(PickleWriter().empty_dict()).stop()}};
   entries.push_back({"a/data/0", std::string(32, '\0')});
   for (int i = 0; i < 20000; ++i) entries.push_back({std::to_string(i), ""});
-  CHECK(opening("20,000 entries of a zip archive", zip_archive(entries)) == "");
+  CHECK(error_of_opening("20,000 entries of a zip archive", zip_archive(entries)) == "");
   std::string header = "{";
   for (int i = 0; i < 20000; ++i) {
     header += (i ? ",\"" : "\"") + std::to_string(i) + "\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}";
   }
-  CHECK(opening("20,000 tensors of safetensors", safetensors_file(header + "}", "")) == "");
+  CHECK(error_of_opening("20,000 tensors of safetensors", safetensors_file(header + "}", "")) == "");
 }
 
 TEST_CASE("JSON of many small values stays within the budget") {

@@ -36,8 +36,8 @@ void add_list_of(PickleWriter& pickle, uint8_t index, size_t times) {
 std::string used_or_error(const char* what, const std::string& pickle, std::string* used) {
   const Pickled pickled(pickle);
   Settings settings;
-  settings.add_kept(pickled.value, "the exported file");
-  return error_within_budget(what, pickle.size(), [&] { *used = settings.used(); });
+  settings.add_exported_settings(pickled.value, "the exported file");
+  return error_within_budget(what, pickle.size(), [&] { *used = settings.used_as_json(); });
 }
 
 }  // namespace
@@ -81,8 +81,8 @@ TEST_CASE("values that real files share are written out") {
   ValueStore store;
   const std::string nested = "{\"x\": " + std::string(30, '[') + "7" + std::string(30, ']') + "}";
   Settings settings;
-  settings.add_kept(parse_json(store, nested, "settings"), "settings");
-  CHECK(json::parse(settings.used()) == json::parse(nested));
+  settings.add_exported_settings(parse_json(store, nested, "settings"), "settings");
+  CHECK(json::parse(settings.used_as_json()) == json::parse(nested));
 }
 
 TEST_CASE("a long text that is shared is not copied for each class or architecture") {
@@ -98,14 +98,14 @@ TEST_CASE("a long text that is shared is not copied for each class or architectu
   Report report;
   const std::string error = error_within_budget("labels of one text", pickled.pickle.size(), [&] {
     CHECK(hugging_face::labels_of(settings, classes, report).empty());
-    CHECK(hugging_face::architecture_of(settings).has_value());
+    CHECK(hugging_face::architecture_suffix(settings).has_value());
   });
   CHECK(error == "");
   REQUIRE(report.notes.size() == 1);
   CHECK(contains(report.notes[0], "id2label"));
 }
 
-TEST_CASE("a dict of many keys is searched as one of few keys, and the last value of a key counts") {
+TEST_CASE("searches find the same in dicts of many and of few keys, and the last value of a key counts") {
   for (const int keys : {3, 8, 9, 2000}) {
     PickleWriter pickle;
     pickle.empty_dict();

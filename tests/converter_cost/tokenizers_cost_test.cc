@@ -26,8 +26,8 @@ std::string loading(const char* what, const std::string& name, const std::string
     const auto tokenizer = load_tokenizer(place.path(name));
     if (notes != nullptr) *notes = tokenizer.notes.at(0);
     // A valid file uses at most half of its budget.
-    CHECK(tokenizer.budget.admitted() == content.size());
-    CHECK(tokenizer.budget.memory() < linformer::convert::Budget::memory_per_byte * content.size() / 2 + 4096);
+    CHECK(tokenizer.budget.structure_bytes() == content.size());
+    CHECK(tokenizer.budget.charged_memory() < linformer::convert::Budget::memory_per_byte * content.size() / 2 + 4096);
   });
 }
 
@@ -49,7 +49,7 @@ TEST_CASE("sequences within sequences are refused beyond a depth of 64") {
   }
 }
 
-TEST_CASE("brackets without end are an error at the 65th, and no tree is built") {
+TEST_CASE("brackets that are never closed are an error at the 65th one, and no tree of values is built") {
   for (const char* unit : {"[", "{\"a\":", "[[],"}) {
     const std::string error = loading(unit, "tokenizer.json", repeated(unit, 1 << 19));
     CHECK(contains(error, "nests deeper than 64 levels"));

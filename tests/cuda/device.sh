@@ -16,9 +16,10 @@
 #   --jobs N        number of jobs of the build; default: one for each processor
 #   --patience N    give each step N times its seconds; default 1
 #   --steps LIST    run only these steps (comma-separated), even those that already have a result
-# The results are kept in build/device-results, and `run` skips the steps that have one; call it again until no step is
-# left. To continue on another machine, unpack results.tar.gz in the source tree that is copied there. The exit status
-# is 0 if all steps ran and passed, 1 if one failed, and 3 if some are left.
+# The results are kept in build/device-results. `run` skips the steps that passed, failed or were skipped, and repeats
+# those that were stopped, and `build` and `device` until they pass; call it again until no step is left. To continue on
+# another machine, unpack results.tar.gz in the source tree that is copied there. The exit status is 1 if `build` or
+# `device` doesn't pass, or else 3 if some steps are left, 1 if a step failed or was stopped, and otherwise 0.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 pack=$PWD/build/device
@@ -118,7 +119,8 @@ step_test_golden_all() {
   "$tests/test_cuda_golden" --test-suite=shared && "$tests/test_cuda_golden_fairseq" --test-suite=shared
 }
 
-# The tools make kernels 10 to 100 times slower, so they run a test with few calls and check only the runtime's kernels.
+# compute-sanitizer makes kernels 10 to 100 times slower, so it runs a test with few calls and checks only the runtime's
+# kernels.
 sanitized() {
   local sanitizer
   sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer 2>/dev/null)

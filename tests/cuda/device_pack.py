@@ -68,7 +68,7 @@ def archive_of(name, url, archives):
 def package_files(package):
     done = subprocess.run(["dpkg", "-L", package], capture_output=True, text=True)
     if done.returncode != 0:
-        sys.exit(f"device_pack.py: the package {package} is not installed: "
+        sys.exit(f"device_pack.py: the package {package} is not installed; run: "
                  ". third_party/install.sh; linformer_install build test")
     return [path for path in done.stdout.splitlines() if os.path.isfile(path)]
 
@@ -130,7 +130,7 @@ def main():
             print("xsimd: the headers of this system's package, since no place has the pinned archive")
         else:
             sys.exit(f"device_pack.py: no place has {archives[0][0]} with its pinned SHA-256: put it into a folder and "
-                     "set LINFORMER_DEPS_DIR to that")
+                     "set LINFORMER_DEPS_DIR to that folder")
     for package in PACKAGES:
         stage(package, os.path.join(folder, "prefix"))
         print(f"{package}: from this system")
@@ -141,7 +141,7 @@ def main():
     packed, tree = size_of(folder), tree_size()
     print(f"{folder}: {packed / 1e6:.1f} MB, with the source tree {(packed + tree) / 1e6:.1f} MB")
     if packed + tree > MOST_BYTES:
-        sys.exit(f"device_pack.py: that is more than {MOST_BYTES / 1e6:.0f} MB")
+        sys.exit(f"device_pack.py: the folder and the source tree are more than {MOST_BYTES / 1e6:.0f} MB")
 
 
 if __name__ == "__main__":

@@ -84,15 +84,15 @@ Status Stream::wait_for_mark() { return {}; }
 Status Stream::wait() { return {}; }
 Status Stream::read_laps() { return {}; }
 
-Status Stream::lap(double* seconds) {
+Status Stream::end_lap(double* seconds) {
   const double now = seconds_now();
-  if (seconds != nullptr && !rehearses_) *seconds += now - lap_began_;
+  if (seconds != nullptr && !in_dry_run_) *seconds += now - lap_began_;
   lap_began_ = now;
   return {};
 }
 
 Status Stream::copy(void* to, int64_t to_step, const void* from, int64_t from_step, int64_t bytes, int64_t rows) {
-  for (int64_t row = 0; !rehearses_ && row < rows; ++row) {
+  for (int64_t row = 0; !in_dry_run_ && row < rows; ++row) {
     std::memcpy(static_cast<std::byte*>(to) + row * to_step, static_cast<const std::byte*>(from) + row * from_step,
                 static_cast<size_t>(bytes));
   }
@@ -101,7 +101,7 @@ Status Stream::copy(void* to, int64_t to_step, const void* from, int64_t from_st
 
 Status Stream::multiply(const Product& product) {
   Simulated::products += 1;
-  if (rehearses_) return {};
+  if (in_dry_run_) return {};
   if (product.type == ElementType::f16) {
     multiply_typed<Half>(product);
   } else if (product.type == ElementType::bf16) {

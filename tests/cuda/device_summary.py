@@ -34,7 +34,7 @@ def statuses(folder):
 
 
 def first_failure(folder, step):
-    """Returns some lines of the step's log that begin with the first error, and its last line."""
+    """Returns six lines of the step's log from the first error on and its last line, or its last six lines."""
     lines = [line for line in lines_of(os.path.join(folder, step + ".log")) if line.strip()]
     for i, line in enumerate(lines):
         if re.search(r"ERROR|FAILED|[Ee]rror:|error |Invalid|hazard|\bfailed\b", line):

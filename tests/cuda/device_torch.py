@@ -119,7 +119,7 @@ class Files:
 
 
 def difference(a, b):
-    """Returns the largest difference, divided by the largest number."""
+    """Returns the largest difference between `a` and `b`, divided by the largest magnitude in `b`."""
     return float(np.abs(a - b).max() / np.abs(b).max())
 
 

@@ -89,7 +89,7 @@ TEST_CASE("every kernel is launched in each type, and the results are near those
       const std::vector<RandomInput> texts = linformer_test::random_texts(*model, variant, {most, 3, most, most});
       const Answer cpu = run(model, variant, with(-1), texts), device = run(model, variant, with(0), texts);
       for (size_t i = 0; i < cpu.all().size(); ++i) {
-        CHECK(linformer_test::difference(*cpu.all()[i], *device.all()[i]) <= limit);
+        CHECK(linformer_test::max_relative_difference(*cpu.all()[i], *device.all()[i]) <= limit);
       }
     }
   }

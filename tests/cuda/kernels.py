@@ -105,7 +105,7 @@ class Nvrtc:
         status = self.library.nvrtcCompileProgram(program, len(options), array)
         log = self.text(program, "ProgramLog")
         if status != 0:
-            sys.exit(f"sm_{arch}: NVRTC 12 refuses\n{log}")
+            sys.exit(f"sm_{arch}: NVRTC 12 can't compile the kernels\n{log}")
         return log, self.text(program, "PTX")
 
 
@@ -142,7 +142,7 @@ def main():
     os.makedirs(flags.work, exist_ok=True)
     kernels = kernels_of(flags.archive)
     if len(kernels) < 30:
-        sys.exit(f"{flags.archive}: only {len(kernels)} kernels among its symbols")
+        sys.exit(f"{flags.archive}: only {len(kernels)} kernels were found in the symbols of this archive")
     source = source_of(kernels)
     includes = ["-I" + flags.source + "/runtime", "-I" + flags.source + "/runtime/include"]
     archs = flags.arch.split(",")
@@ -156,7 +156,7 @@ def main():
                                    flags.work + f"/kernels_{arch}.cubin", path] + includes,
                                   capture_output=True, text=True)
             if done.returncode != 0:
-                sys.exit(f"sm_{arch}: nvcc refuses\n{done.stderr}")
+                sys.exit(f"sm_{arch}: nvcc can't compile the kernels\n{done.stderr}")
             table[arch] = usage(done.stderr)
         done = subprocess.run([flags.nvcc, "-std=c++20", "-ptx", f"-arch=sm_{archs[0]}", "-o", "-", path] + includes,
                               check=True, capture_output=True, text=True)
@@ -189,7 +189,7 @@ def main():
         if len(table[arch]) != len(kernels):
             sys.exit(f"sm_{arch}: {len(table[arch])} kernels were compiled, not {len(kernels)}")
     if failed:
-        sys.exit(f"{failed} kernels want more shared memory than the {MOST_SHARED} bytes of sm_75")
+        sys.exit(f"{failed} kernels need more shared memory than the {MOST_SHARED} bytes of sm_75")
 
 
 if __name__ == "__main__":

@@ -166,7 +166,7 @@ float best_ms(cublasLtHandle_t handle, const Type& type, const Product& p) {
   }
   cudaEventDestroy(begin);
   cudaEventDestroy(end);
-  if (best == 0) throw std::runtime_error("no algorithm");
+  if (best == 0) throw std::runtime_error("cuBLASLt has no algorithm that computes this product");
   return best;
 }
 
@@ -218,7 +218,7 @@ int run(int count, char** arguments) {
     } else if (name == "--json") {
       path = arguments[i + 1];
     } else {
-      throw std::runtime_error("there is no option " + name);
+      throw std::runtime_error("unknown option (use --n, --batch, --k or --json): " + name);
     }
   }
   const auto library = cuda::open_cublas();
@@ -231,7 +231,7 @@ int run(int count, char** arguments) {
     for (const int64_t batch : batches) {
       for (const int64_t k : ks) {
         for (const Type& type : types) {
-          // These would take half of the program's time, and their rates equal those with fewer rows.
+          // In f32 so many rows would take half of the program's time, at the same FLOPs per second as fewer rows.
           if (type.size == 4 && n * batch > most_f32_rows) continue;
           all.push_back(measure(handle, type, n, batch, k));
           // The file is written after each row, so that it is there if the time runs out.

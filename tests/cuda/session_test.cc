@@ -57,7 +57,7 @@ Answer run(Session& session, const std::vector<std::vector<int32_t>>& texts, uin
     for (int64_t i = 0; i < length; ++i) positions.push_back({static_cast<int64_t>(t), i});
   }
   Answer answer;
-  answer.hidden = linformer_test::room_for(session, spans, Output::hidden({}));
+  answer.hidden = linformer_test::nan_buffer_for(session, spans, Output::hidden({}));
   answer.logits.assign(texts.size() * 3, NAN);
   answer.probabilities = answer.logits;
   answer.mlm.assign(positions.size() * vocabulary, NAN);
@@ -225,12 +225,12 @@ TEST_CASE("texts longer than a slice of E agree with the CPU, alone and in a bat
 }
 
 #if defined(LINFORMER_CUDA_SIMULATED)
-TEST_CASE("the dry run of a session doesn't grow with kernels, lengths and batches") {
+TEST_CASE("the dry run that creates a session has as many products for any convolution kernel and batch") {
   RandomModel shape;
   shape.kinds = {ProjectionKind::convolution};
   shape.n = 4096;
   shape.layers = 3;
-  const auto rehearsed = [&](uint32_t kernel, int64_t batch) {
+  const auto dry_run_products = [&](uint32_t kernel, int64_t batch) {
     shape.kernel = shape.stride = kernel;
     SessionOptions options = on_device();
     options.memory.max_batch = batch;
@@ -239,10 +239,10 @@ TEST_CASE("the dry run of a session doesn't grow with kernels, lengths and batch
     created(weights, options);
     return cuda::Simulated::products - before;
   };
-  const int64_t few = rehearsed(16, 1);
+  const int64_t few = dry_run_products(16, 1);
   CHECK(few > 10);
-  CHECK(rehearsed(2048, 1) == few);
-  CHECK(rehearsed(16, 256) == few);
+  CHECK(dry_run_products(2048, 1) == few);
+  CHECK(dry_run_products(16, 256) == few);
 }
 #endif
 

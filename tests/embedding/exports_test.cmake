@@ -1,5 +1,5 @@
 # Checks that exports.map names exactly the functions of linformer.h, and that the shared library exports only these.
-# ctest runs it.
+# ctest runs this script.
 cmake_minimum_required(VERSION 3.22)
 include(${SOURCE}/run.cmake)
 set(api ${TREE}/runtime/c_api)

@@ -133,7 +133,7 @@ TEST_CASE("two copies of the library in one process work independently") {
   CHECK(dlsym(copies[0], "lnf_version") != dlsym(copies[1], "lnf_version"));
   for (int i : {0, 1}) CHECK(use_shared(copies[i], work.model));
   CHECK(dlclose(copies[0]) == 0);
-  CHECK(use_shared(copies[1], work.model));  // The other copy is unloaded.
+  CHECK(use_shared(copies[1], work.model));  // The other copy has been unloaded.
   CHECK(dlclose(copies[1]) == 0);
 }
 

@@ -33,14 +33,14 @@ int main(int count, char** arguments) {
   std::ifstream in(arguments[1], std::ios::binary);
   const std::vector<char> file((std::istreambuf_iterator<char>(in)), {});
   const std::span<const std::byte> bytes = std::as_bytes(std::span<const char>(file));
-  Answer first = use_first(bytes), second = use_second(bytes);
+  Answer first = run_first_version(bytes), second = run_second_version(bytes);
   if (first.version_namespace == second.version_namespace) return failed("the same version twice", first, second);
   if (first.probabilities.size() != 3 || !first.error.empty() || !same(first, second)) {
     return failed("a model", first, second);
   }
   const std::vector<char> rubbish(4096, 'x');
-  first = use_first(std::as_bytes(std::span<const char>(rubbish)));
-  second = use_second(std::as_bytes(std::span<const char>(rubbish)));
+  first = run_first_version(std::as_bytes(std::span<const char>(rubbish)));
+  second = run_second_version(std::as_bytes(std::span<const char>(rubbish)));
   if (first.error.empty() || !same(first, second)) return failed("rubbish", first, second);
   std::printf("%s and %s agree; of rubbish: %s\n", first.version_namespace.c_str(), second.version_namespace.c_str(),
               first.error.c_str());

@@ -11,5 +11,5 @@ struct Answer {
   std::vector<float> probabilities;  // The model's result for a few ids; empty after an error.
   std::string error;                 // Empty if the model ran.
 };
-Answer use_first(std::span<const std::byte> model);
-Answer use_second(std::span<const std::byte> model);
+Answer run_first_version(std::span<const std::byte> model);
+Answer run_second_version(std::span<const std::byte> model);

@@ -44,8 +44,8 @@ endif()
 
 separate_arguments(flags UNIX_COMMAND "${FLAGS}")
 set(compile ${CXX} ${flags} -std=c++20 -I${TREE}/runtime/include -I${TREE}/tests/embedding -c)
-run(ignored ${compile} ${TREE}/tests/embedding/two_versions_use.cc -DUSE=use_first -o ${work}/first.o)
-run(ignored ${compile} ${TREE}/tests/embedding/two_versions_use.cc -DUSE=use_second ${other} -o ${work}/second.o)
+run(ignored ${compile} ${TREE}/tests/embedding/two_versions_use.cc -DUSE=run_first_version -o ${work}/first.o)
+run(ignored ${compile} ${TREE}/tests/embedding/two_versions_use.cc -DUSE=run_second_version ${other} -o ${work}/second.o)
 run(ignored ${compile} ${TREE}/tests/embedding/two_versions.cc -o ${work}/main.o)
 run(ignored ${CXX} ${flags} -o ${work}/both ${work}/main.o ${work}/first.o ${work}/second.o ${ARCHIVE} ${second}
   ${UTF8PROC_LIBRARY} -pthread -ldl)

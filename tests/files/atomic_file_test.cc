@@ -58,11 +58,11 @@ TEST_CASE("a file appears with commit and not before") {
     file.append(bytes_of("xyz"));
     CHECK(file.size() == 3000006);
     CHECK(read_file(path) == "old");
-    CHECK(folder.entries() == 2);
+    CHECK(folder.entry_count() == 2);
     file.commit();
   }
   CHECK(read_file(path) == "abc" + std::string(3000000, '\0') + "xyz");
-  CHECK(folder.entries() == 1);
+  CHECK(folder.entry_count() == 1);
 }
 
 TEST_CASE("without commit the old file stays and no temporary one is left") {
@@ -74,7 +74,7 @@ TEST_CASE("without commit the old file stays and no temporary one is left") {
     file.append(bytes_of("new"));
   }
   CHECK(read_file(path) == "old");
-  CHECK(folder.entries() == 1);
+  CHECK(folder.entry_count() == 1);
 }
 
 TEST_CASE("a write that the system refuses is an error that leaves no file") {
@@ -93,7 +93,7 @@ TEST_CASE("a write that the system refuses is an error that leaves no file") {
     }
   }
   CHECK(refused);
-  CHECK(folder.entries() == 0);
+  CHECK(folder.entry_count() == 0);
 }
 
 TEST_CASE("a path to which no file can be written is an error that names it, before anything is written") {
@@ -113,7 +113,7 @@ TEST_CASE("a path to which no file can be written is an error that names it, bef
       CHECK(std::string(error.what()).starts_with("cannot write " + path + ": "));
     }
   }
-  CHECK(folder.entries() == 4);
+  CHECK(folder.entry_count() == 4);
 }
 
 TEST_CASE("a symbolic link stays, and the file that it points to is replaced") {
@@ -129,7 +129,7 @@ TEST_CASE("a symbolic link stays, and the file that it points to is replaced") {
   struct stat facts {};
   REQUIRE(::lstat(folder.path("link").c_str(), &facts) == 0);
   CHECK(S_ISLNK(facts.st_mode));
-  CHECK(folder.entries() == 2);
+  CHECK(folder.entry_count() == 2);
 }
 
 TEST_CASE("a device is written to and stays a device") {
@@ -163,7 +163,7 @@ TEST_CASE("at most eight files can be written at the same time") {
   CHECK_THROWS_AS(AtomicFile(folder.path("ninth")), WriteError);
   files.pop_back();
   CHECK_NOTHROW(AtomicFile(folder.path("ninth")));
-  CHECK(folder.entries() == 7);
+  CHECK(folder.entry_count() == 7);
 }
 
 TEST_CASE("two writers of one path don't disturb each other, and the last commit wins") {
@@ -174,7 +174,7 @@ TEST_CASE("two writers of one path don't disturb each other, and the last commit
   one.commit();
   two.commit();
   CHECK(read_file(folder.path("file")) == "two");
-  CHECK(folder.entries() == 1);
+  CHECK(folder.entry_count() == 1);
 }
 
 TEST_CASE("a file that replaces another has no permission that the old file lacked or the umask forbids") {

@@ -46,15 +46,15 @@ TEST_CASE("an ending of another format is refused with the right one, and every 
       {"-", FileFormat::npy, ""},
       {"", FileFormat::npy, ""},
       {"/dev/null", FileFormat::npy, ""}};
-  for (const Case& c : cases) CHECK(contradicted_ending(c.path, c.format) == c.sentence);
+  for (const Case& c : cases) CHECK(wrong_ending_message(c.path, c.format) == c.sentence);
 }
 
 TEST_CASE("an output that is a pipe or a device is accepted with every ending of its name") {
   const TemporaryFolder folder;
   REQUIRE(::mkfifo(folder.path("pipe.csv").c_str(), 0600) == 0);
-  CHECK(contradicted_ending(folder.path("pipe.csv"), FileFormat::npy) == "");
+  CHECK(wrong_ending_message(folder.path("pipe.csv"), FileFormat::npy) == "");
   std::filesystem::create_symlink("/dev/stdout", folder.path("out.csv"));
-  CHECK(contradicted_ending(folder.path("out.csv"), FileFormat::npy) == "");
+  CHECK(wrong_ending_message(folder.path("out.csv"), FileFormat::npy) == "");
 }
 
 TEST_CASE("names of the Hugging Face Hub are distinguished from paths") {

@@ -3,7 +3,8 @@
  *
  *   IO_FOLDER  files below it count            IO_LOG     a line "KIND PATH" for each call, in order
  *   IO_AT      number of the call, from 1      IO_ACTION  fail, short, interrupt, truncate, replace, or a signal number
- *   IO_TARGET  the file that is truncated to no bytes, or replaced by IO_OTHER; if the call is an mmap, after it
+ *   IO_TARGET  the file that is truncated to no bytes or replaced by IO_OTHER: after the call if it is an mmap, or
+ *              else before the call
  *   IO_ONLY    only the calls of processes with this argument count
  */
 #define _GNU_SOURCE
@@ -42,7 +43,7 @@ static void lose(void) {
   }
 }
 
-/* Returns what must happen with this call. If it is a signal, raises it. */
+/* Returns how this call must be changed. Raises the signal, or loses the file before a call that isn't an mmap. */
 static enum action next(const char* kind, const char* path) {
   const char *folder = getenv("IO_FOLDER"), *log = getenv("IO_LOG"), *at = getenv("IO_AT"),
              *action = getenv("IO_ACTION");

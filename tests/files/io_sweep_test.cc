@@ -32,7 +32,7 @@ std::vector<Point> points_of(const std::string& log) {
   return points;
 }
 
-// A program in its folder, what it writes if nothing fails, and the calls that it makes.
+// A program with its folder, the output that it writes if nothing fails, and the system calls that it makes.
 class Sweep {
  public:
   Sweep(const Folder& folder, const WritingProgram& program, std::map<std::string, int>* tally)
@@ -54,7 +54,8 @@ class Sweep {
     const Point& point = points_[at - 1];
     const Ran ran = run(at, "fail");
     CAPTURE(ran.err);
-    // The file already has its name. Only the folder's entry may be lost, if the machine loses power.
+    // This is the fsync of the folder. The output already has its final name, and only a loss of power could undo the
+    // renaming.
     const bool late = point.kind == "fsync" && !point.of_temporary();
     // The converter maps the model file that it wrote, to print which commands the model is for.
     const bool harmless =
@@ -122,7 +123,7 @@ class Sweep {
 
 }  // namespace
 
-TEST_CASE("the output stays whole if a call that writes fails, is cut short, is interrupted or meets a signal") {
+TEST_CASE("the output is the old or the complete new file if a call fails, is cut short or meets a signal") {
   // Programs inherit the signals that this program ignores, as under nohup.
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) std::signal(number, SIG_DFL);
   const Folder folder;
@@ -158,7 +159,7 @@ TEST_CASE("a limit on the size of files is an error, and SIGXFSZ doesn't end the
     if (program.name == "spectrum" || program.name == "logits") continue;  // smaller than the limit
     CAPTURE(program.name);
     folder.file("output", old_content);
-    const int64_t entries = folder.entries();
+    const int64_t entries = folder.entry_count();
     std::vector<std::string> words = program.arguments(folder.path("output"));
     words.insert(words.begin(), {"-c", "ulimit -f 4; exec \"$0\" \"$@\"", program.program});
     const Ran ran = run_program("/bin/sh", words);
@@ -166,7 +167,7 @@ TEST_CASE("a limit on the size of files is an error, and SIGXFSZ doesn't end the
     CHECK(ran.code == 1);
     CHECK(ran.err.find("output: File too large") != std::string::npos);
     CHECK(read_file(folder.path("output")) == old_content);
-    CHECK(folder.entries() == entries);
+    CHECK(folder.entry_count() == entries);
   }
 }
 

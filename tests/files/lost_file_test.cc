@@ -185,10 +185,10 @@ TEST_CASE("a mapped model that is truncated is an error of every command; with -
       CHECK(lines_of(ran.err).size() == 1);
       CHECK(ran.err.find(" was truncated while it was being read") != std::string::npos);
     };
-    const int64_t entries = folder.entries();
+    const int64_t entries = folder.entry_count();
     check_ended(run_at("1", ""));
     if (command == "bench") check_ended(run_at("1", "--case"));  // in the process that measures the case
-    CHECK(folder.entries() == entries);
+    CHECK(folder.entry_count() == entries);
     arguments.push_back("--no-mmap");
     const Ran read = run_at("1", "");  // truncated when the program closes the file after reading it
     CAPTURE(read.err);

@@ -28,10 +28,9 @@ std::vector<Case> cases(const Folder& folder, const std::vector<WritingProgram>&
   return made;
 }
 
-bool streams(const WritingProgram& program) {
-  // --logits and --dump-masks write a file beside the answer on standard output.
-  return program.name != "logits" && program.name != "masks";
-}
+// Returns whether the program can write its file to standard output. With --logits and --dump-masks standard output has
+// the answers.
+bool can_write_to_stdout(const WritingProgram& program) { return program.name != "logits" && program.name != "masks"; }
 
 // Runs a shell script, in which "$@" is the program with its arguments and the output `output`.
 Ran run_shell(const WritingProgram& program, const std::string& output, const std::string& script) {
@@ -96,9 +95,9 @@ TEST_CASE("- and /dev/stdout mean standard output for every program, or are refu
     for (const char* name : {"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}) {
       CAPTURE(std::string(name));
       const Ran ran = c.program.run(name);
-      CHECK(ran.code == (streams(c.program) ? 0 : 2));
-      CHECK(ran.out == (streams(c.program) ? c.expected : ""));
-      if (!streams(c.program)) continue;
+      CHECK(ran.code == (can_write_to_stdout(c.program) ? 0 : 2));
+      CHECK(ran.out == (can_write_to_stdout(c.program) ? c.expected : ""));
+      if (!can_write_to_stdout(c.program)) continue;
       // If standard output is a file that is not empty, the output is appended and nothing is replaced.
       const std::string got = folder.path("got");
       CHECK(run_shell(c.program, name, "{ printf before; \"$@\"; } >'" + got + "'").code == 0);
@@ -125,7 +124,7 @@ TEST_CASE("names of up to 255 bytes are accepted, and longer names are refused a
     const Ran ran = c.program.run(folder.path(std::string(256, 'x')));
     CHECK(ran.code == 1);
     CHECK(ran.err.find("File name too long") != std::string::npos);
-    CHECK(folder.entries() == 0);
+    CHECK(folder.entry_count() == 0);
   }
 }
 
@@ -155,7 +154,7 @@ TEST_CASE("an output with the ending of another format is refused before anythin
     CHECK(ran.out == "");
     CHECK(ran.err.find("out.PNG would hold ") != std::string::npos);
     CHECK(ran.err.find(" and not a PNG image: end its name in .") != std::string::npos);
-    CHECK(folder.entries() == 0);
+    CHECK(folder.entry_count() == 0);
     CHECK(program.run(folder.path("out.mine")).code == 0);
     fs::remove(folder.path("out.mine"));
   }

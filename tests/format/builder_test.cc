@@ -38,12 +38,12 @@ TEST_CASE("weights of equal values share a tensor, and other weights don't") {
                                 builder.add_table("table", {2, 2}, a), builder.add_floats("floats", {2, 2}, a),
                                 builder.add_floats("flat", {4}, a)};
   for (size_t i = 0; i < 5; ++i) CHECK(others[i] == static_cast<TensorIndex>(i + 1));
-  CHECK(builder.holds(others[2], {2, 2}, copy_of(a)));
-  CHECK_FALSE(builder.holds(others[2], {2, 2}, copy_of(b)));
-  CHECK_FALSE(builder.holds(others[2], {4, 1}, copy_of(a)));
-  CHECK_FALSE(builder.holds(first, {2, 2}, copy_of(a)));
-  CHECK_FALSE(builder.holds(absent, {2, 2}, copy_of(a)));
-  CHECK_FALSE(builder.holds(99, {2, 2}, copy_of(a)));
+  CHECK(builder.has_values(others[2], {2, 2}, copy_of(a)));
+  CHECK_FALSE(builder.has_values(others[2], {2, 2}, copy_of(b)));
+  CHECK_FALSE(builder.has_values(others[2], {4, 1}, copy_of(a)));
+  CHECK_FALSE(builder.has_values(first, {2, 2}, copy_of(a)));
+  CHECK_FALSE(builder.has_values(absent, {2, 2}, copy_of(a)));
+  CHECK_FALSE(builder.has_values(99, {2, 2}, copy_of(a)));
 }
 
 TEST_CASE("a wrong count, rank or dimension is an error that names the tensor") {
@@ -72,7 +72,7 @@ TEST_CASE("the file on disk equals the file in memory, and equal input gives equ
     CHECK(equals(bytes, other.builder.serialize()));
     other.builder.write(folder.path("one.lnfr"));  // replaces its own file
     CHECK(read_file(folder.path("one.lnfr")) == bytes);
-    CHECK(folder.entries() == 1);
+    CHECK(folder.entry_count() == 1);
   }
 }
 
@@ -82,7 +82,7 @@ TEST_CASE("a description that wouldn't load is not written") {
   model.builder.description.heads[0].labels.pop_back();
   CHECK_THROWS_AS(model.builder.write(folder.path("model.lnfr")), WriteError);
   CHECK_THROWS_AS(model.builder.serialize(), WriteError);
-  CHECK(folder.entries() == 0);
+  CHECK(folder.entry_count() == 0);
 }
 
 TEST_CASE("a source that fails or changes on the second reading leaves no file behind") {
@@ -102,7 +102,7 @@ TEST_CASE("a source that fails or changes on the second reading leaves no file b
                            "moving changed while it was converted: leave the checkpoint alone and convert again",
                            WriteError);
     }
-    CHECK(folder.entries() == 0);
+    CHECK(folder.entry_count() == 0);
   }
 }
 

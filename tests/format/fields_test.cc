@@ -125,7 +125,7 @@ class SchemaWalk {
     void optional(const Field& field, std::initializer_list<bool>, const T& plain) {
       (*this)(field, plain);
     }
-    void origin(const Field& field) {
+    void origin_field(const Field& field) {
       const reflection::Field& found = next(field);
       parts.push_back("`" + std::string(field.name) + "`");
       if (std::string(field.name) == "sources") {
@@ -233,7 +233,7 @@ class Filling {
     if constexpr (std::is_same_v<T, SentenceEmbedding>) out.present = true;
     (*this)(field, out);
   }
-  static void origin(const Field&) {}
+  static void origin_field(const Field&) {}
 
  private:
   size_t length_, count_ = 0;
@@ -247,7 +247,7 @@ std::string read_back(const ModelDescription& description, ModelDescription* out
   std::copy(metadata.begin(), metadata.end(), bytes);
   const Status status = read_description({bytes, metadata.size()}, metadata.size(), out);
   if (!status.ok()) return status.message();
-  return linformer_test::difference(*out, description);
+  return linformer_test::differing_field(*out, description);
 }
 
 }  // namespace
@@ -278,7 +278,7 @@ TEST_CASE("every field is written, read and compared") {
     CHECK(read_back(description, &read) == "");
     CHECK(read.embedding.present);
     CHECK(read.has_decoder() == (length > 0));
-    CHECK(linformer_test::difference(description, ModelDescription()) == "producer");
+    CHECK(linformer_test::differing_field(description, ModelDescription()) == "producer");
   }
 }
 

@@ -21,19 +21,19 @@ using namespace linformer;
 TEST_CASE("each golden file loads, has its original description, and is written again byte for byte") {
   for (const ElementType type : {ElementType::f32, ElementType::bf16, ElementType::f16, ElementType::int8}) {
     CAPTURE(std::string(name_of(type)));
-    const auto model = Model::load(golden_model(type).c_str(), {Verify::always, 0});
+    const auto model = Model::load(golden_model_path(type).c_str(), {Verify::always, 0});
     CAPTURE(std::string(model.status().message()));
     REQUIRE(model.ok());
     TinyModel tiny(type);
-    tiny.use_everything();
+    tiny.set_every_field();
     const writer::AlignedBytes bytes = tiny.builder.serialize();
-    CHECK(linformer_test::difference(model.value()->description(), tiny.builder.description) == "");
+    CHECK(linformer_test::differing_field(model.value()->description(), tiny.builder.description) == "");
     if (FLATBUFFERS_VERSION_MAJOR != 2) {
       linformer_test::skip("the golden files were written with flatbuffers 2, this is " +
                            std::to_string(FLATBUFFERS_VERSION_MAJOR));
       return;
     }
-    std::ifstream file(golden_model(type), std::ios::binary);
+    std::ifstream file(golden_model_path(type), std::ios::binary);
     const std::vector<char> golden{std::istreambuf_iterator<char>(file), {}};
     REQUIRE(golden.size() == bytes.size());
     CHECK(std::memcmp(golden.data(), bytes.data(), golden.size()) == 0);
@@ -41,7 +41,7 @@ TEST_CASE("each golden file loads, has its original description, and is written 
 }
 
 TEST_CASE("the hex dump in FORMAT.md equals the golden file") {
-  std::ifstream file(golden_model(ElementType::bf16), std::ios::binary);
+  std::ifstream file(golden_model_path(ElementType::bf16), std::ios::binary);
   const std::vector<char> golden{std::istreambuf_iterator<char>(file), {}};
   std::ifstream format(LINFORMER_FORMAT_DOCUMENT);
   REQUIRE(format);
@@ -70,12 +70,12 @@ TEST_CASE("the golden file stays small enough for the hostile tests") {
 TEST_CASE("every field survives writing and loading") {
   for (const ElementType type : {ElementType::f32, ElementType::bf16, ElementType::f16, ElementType::int8}) {
     TinyModel tiny(type);
-    tiny.use_everything();
+    tiny.set_every_field();
     const writer::AlignedBytes bytes = tiny.builder.serialize();
     const auto loaded = Model::load(bytes);
     CAPTURE(std::string(loaded.status().message()));
     REQUIRE(loaded.ok());
-    CHECK(linformer_test::difference(loaded.value()->description(), tiny.builder.description) == "");
+    CHECK(linformer_test::differing_field(loaded.value()->description(), tiny.builder.description) == "");
   }
 }
 

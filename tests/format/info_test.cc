@@ -118,7 +118,7 @@ TEST_CASE("a plain model is described") {
 
 TEST_CASE("a model with a value in every field is described") {
   TinyModel tiny;
-  tiny.use_everything();
+  tiny.set_every_field();
   const auto model = loaded(tiny);
   CHECK(model->info().prefix_rows == 1);
   CHECK(model->info().has_decoder);

@@ -71,7 +71,7 @@ TEST_CASE("rounding is to nearest, ties to even") {
     const float value = std::bit_cast<float>(static_cast<uint32_t>(random()));
     if (std::isfinite(value)) check(value);
   }
-  // These are all halves, subnormals included, and the midpoints between them with their neighbours.
+  // These are the midpoints between adjacent f16 numbers, subnormals included, and the floats next to the midpoints.
   for (uint32_t bits = 0; bits < 0x7bff; ++bits) {
     const float low = from_f16(static_cast<uint16_t>(bits)), high = from_f16(static_cast<uint16_t>(bits + 1));
     const float middle = static_cast<float>((static_cast<double>(low) + static_cast<double>(high)) / 2);

@@ -63,7 +63,7 @@ class Comparison : public FieldVisitor {
 
 }  // namespace
 
-std::string difference(const ModelDescription& a, const ModelDescription& b) {
+std::string differing_field(const ModelDescription& a, const ModelDescription& b) {
   Comparison comparison;
   comparison.table("", a, b);
   return comparison.first;

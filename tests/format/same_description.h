@@ -7,6 +7,6 @@
 namespace linformer_test {
 
 // Returns the name of the first field in which the two descriptions differ, or "" if they are equal.
-std::string difference(const linformer::ModelDescription& a, const linformer::ModelDescription& b);
+std::string differing_field(const linformer::ModelDescription& a, const linformer::ModelDescription& b);
 
 }  // namespace linformer_test

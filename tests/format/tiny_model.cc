@@ -192,7 +192,7 @@ void TinyModel::add_tokenizer() {
   t.pair_template = {bos, template_first, eos, eos, template_second, eos};
 }
 
-void TinyModel::use_everything() {
+void TinyModel::set_every_field() {
   ModelDescription& model = builder.description;
   EncoderDescription& encoder = model.encoder;
   encoder.norm_placement = NormPlacement::pre;
@@ -287,7 +287,7 @@ void TinyModel::use_everything() {
   model.heads.push_back(mood);
 }
 
-std::string golden_model(ElementType type) {
+std::string golden_model_path(ElementType type) {
   return std::string(LINFORMER_GOLDEN_MODELS) + "/" + name_of(type) + ".lnfr";
 }
 

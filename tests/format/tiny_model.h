@@ -16,7 +16,7 @@ struct TinyModel {
   TinyModel& operator=(const TinyModel&) = delete;
 
   // Gives every field a value that differs from its default, so that a forgotten field is noticed.
-  void use_everything();
+  void set_every_field();
 
   linformer::writer::ModelBuilder builder;
 
@@ -29,6 +29,6 @@ struct TinyModel {
 };
 
 // Returns the path of the golden file whose weights are of `type`.
-std::string golden_model(linformer::ElementType type);
+std::string golden_model_path(linformer::ElementType type);
 
 }  // namespace linformer_test

@@ -45,17 +45,17 @@ TEST_CASE("a unigram tokenizer is the same after writing and reading") {
     const writer::AlignedBytes file = tiny.builder.serialize();
     const auto model = Model::load(file);
     REQUIRE_MESSAGE(model.ok(), std::string(model.status().message()));
-    CHECK(difference(model.value()->description(), tiny.builder.description) == "");
+    CHECK(differing_field(model.value()->description(), tiny.builder.description) == "");
     // The comparison notices each kind of field.
     ModelDescription other = tiny.builder.description;
     other.tokenizer.rules.mark_behind = !sentencepiece;
-    CHECK(difference(model.value()->description(), other) == "tokenizer.rules.mark_behind");
+    CHECK(differing_field(model.value()->description(), other) == "tokenizer.rules.mark_behind");
     other = tiny.builder.description;
     other.tokenizer.rules.steps[1].content = "e";
-    CHECK(difference(model.value()->description(), other) == "tokenizer.rules.steps[1].content");
+    CHECK(differing_field(model.value()->description(), other) == "tokenizer.rules.steps[1].content");
     other = tiny.builder.description;
     other.tokenizer.rules.splits[1].behavior = SplitBehavior::removed;
-    CHECK(difference(model.value()->description(), other) == "tokenizer.rules.splits[1].behavior");
+    CHECK(differing_field(model.value()->description(), other) == "tokenizer.rules.splits[1].behavior");
   }
 }
 

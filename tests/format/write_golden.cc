@@ -30,7 +30,7 @@ int main(int argc, char** argv) {
   for (const ElementType type : {ElementType::f32, ElementType::bf16, ElementType::f16, ElementType::int8}) {
     if (argc != 3 || std::strcmp(argv[1], name_of(type)) != 0) continue;
     linformer_test::TinyModel model(type);
-    model.use_everything();
+    model.set_every_field();
     model.builder.write(argv[2]);
     return 0;
   }

@@ -55,9 +55,9 @@ bool succeeds(const char* what, const std::function<void()>& work) {
   } catch (const convert::Error& error) {
     sentence = error.what();
   } catch (const std::exception& error) {
-    violated("%s: an exception that is not convert::Error: %s", what, error.what());
+    report_violation("%s threw an exception that is not a convert::Error: %s", what, error.what());
   }
-  if (!is_clear(sentence)) violated("%s: the error is not a clear sentence: %s", what, sentence.c_str());
+  if (!is_clear(sentence)) report_violation("%s: the error is not a clear sentence: %s", what, sentence.c_str());
   return false;
 }
 
@@ -101,7 +101,7 @@ uint64_t bytes_of(const convert::Report& report) {
 // Converts a checkpoint. Returns the size of the model file in bytes, or 0 if the converter refused the checkpoint.
 uint64_t converted(const ConvertOptions& options, uint64_t bytes) {
   uint64_t made = 0;
-  within(convert_bounds, bytes, [&]() -> uint64_t {
+  run_within_bounds(convert_bounds, bytes, [&]() -> uint64_t {
     std::optional<convert::Report> report;
     made = 0;
     uint64_t printed = 0;
@@ -118,7 +118,7 @@ uint64_t converted(const ConvertOptions& options, uint64_t bytes) {
 void export_back(const ConvertOptions& options, uint64_t bytes) {
   const std::string back = folder().path("back.safetensors");
   bool exported = false;
-  within(export_bounds, bytes, [&]() -> uint64_t {
+  run_within_bounds(export_bounds, bytes, [&]() -> uint64_t {
     uint64_t written = 0;
     exported = succeeds("export", [&] {
       convert::ExportOptions export_options;
@@ -151,9 +151,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const ConvertOptions options = options_of(parts);
   const uint64_t made = converted(options, size);
   if (made == 0) return 0;
-  within(load_bounds, made, [&]() -> uint64_t {
+  run_within_bounds(load_bounds, made, [&]() -> uint64_t {
     const auto model = Model::load(options.output.c_str(), {Verify::always});
-    if (!model.ok()) violated("what was converted doesn't load: %s", model.status().message());
+    if (!model.ok()) report_violation("the converted model file doesn't load: %s", model.status().message());
     return 0;
   });
   export_back(options, std::max<uint64_t>(size, made));

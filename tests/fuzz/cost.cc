@@ -15,15 +15,15 @@
 namespace linformer_fuzz {
 namespace {
 
-// The size of the heap is read only once for this many allocated bytes, so the measured peak may be too small by as
-// much.
+// The size of the heap is read only once for this many allocated bytes. The measured peak may therefore be too small by
+// up to this many bytes.
 constexpr uint64_t granularity = 1 << 12;
 
 std::atomic<uint64_t> calls{0}, since_last{0}, peak{0};
-uint64_t outside = 0;        // The bytes that add_memory() was given.
+uint64_t outside = 0;        // The bytes that add_non_heap_memory() was given.
 int report = STDERR_FILENO;  // A copy of standard error, because a target may redirect standard error itself.
 
-void look() {
+void update_peak() {
   const uint64_t bytes = __sanitizer_get_current_allocated_bytes();
   uint64_t highest = peak.load(std::memory_order_relaxed);
   while (bytes > highest && !peak.compare_exchange_weak(highest, bytes, std::memory_order_relaxed)) {
@@ -34,7 +34,7 @@ void on_malloc(const volatile void*, size_t size) {
   calls.fetch_add(1, std::memory_order_relaxed);
   if (since_last.fetch_add(size, std::memory_order_relaxed) + size < granularity) return;
   since_last.store(0, std::memory_order_relaxed);
-  look();
+  update_peak();
 }
 
 void on_free(const volatile void*) {}
@@ -75,12 +75,12 @@ Account& account_of(const Bounds& bounds) {
 
 double permitted(const Bound& bound, uint64_t bytes) { return bound.each * static_cast<double>(bytes) + bound.free; }
 
-void settle(const char* what, const char* unit, const Bound& bound, uint64_t bytes, double cost, Worst* worst) {
+void check_bound(const char* what, const char* unit, const Bound& bound, uint64_t bytes, double cost, Worst* worst) {
   const double most = permitted(bound, bytes);
   if (cost > most) {
-    violated("%s: %.0f %s for %llu bytes of input, %.1f for each; at most %g for each and %g are allowed", what, cost,
-             unit, static_cast<unsigned long long>(bytes), cost / static_cast<double>(std::max<uint64_t>(bytes, 1)),
-             bound.each, bound.free);
+    report_violation("%s: %.0f %s for %llu bytes of input (%.1f per byte); the bound is %g per byte and %g", what, cost,
+                     unit, static_cast<unsigned long long>(bytes),
+                     cost / static_cast<double>(std::max<uint64_t>(bytes, 1)), bound.each, bound.free);
   }
   if (bytes >= some_bytes) worst->each = std::max(worst->each, cost / static_cast<double>(bytes));
   if (most > 0) worst->share = std::max(worst->share, cost / most);
@@ -110,7 +110,7 @@ void start_accounting() {
   std::atexit(print_all);
 }
 
-void within(const Bounds& bounds, uint64_t input_bytes, const std::function<uint64_t()>& work) {
+void run_within_bounds(const Bounds& bounds, uint64_t input_bytes, const std::function<uint64_t()>& work) {
   constexpr int attempts = 3;
   double fastest = 0;
   uint64_t memory = 0, output = 0;
@@ -128,16 +128,16 @@ void within(const Bounds& bounds, uint64_t input_bytes, const std::function<uint
   }
   Account& account = account_of(bounds);
   ++account.inputs;
-  settle(bounds.what, "ns", bounds.nanoseconds, input_bytes, fastest, &account.nanoseconds);
-  settle(bounds.what, "bytes of memory", bounds.memory, input_bytes, static_cast<double>(memory), &account.memory);
-  settle(bounds.what, "bytes of output", bounds.output, input_bytes, static_cast<double>(output), &account.output);
+  check_bound(bounds.what, "ns", bounds.nanoseconds, input_bytes, fastest, &account.nanoseconds);
+  check_bound(bounds.what, "bytes of memory", bounds.memory, input_bytes, static_cast<double>(memory), &account.memory);
+  check_bound(bounds.what, "bytes of output", bounds.output, input_bytes, static_cast<double>(output), &account.output);
 }
 
-void add_memory(uint64_t bytes) { outside += bytes; }
+void add_non_heap_memory(uint64_t bytes) { outside += bytes; }
 
 uint64_t allocations() { return calls.load(std::memory_order_relaxed); }
 
-void violated(const char* format, ...) {
+void report_violation(const char* format, ...) {
   char line[512];
   va_list arguments;
   va_start(arguments, format);
@@ -149,5 +149,6 @@ void violated(const char* format, ...) {
 
 }  // namespace linformer_fuzz
 
-// The address sanitizer keeps freed memory in quarantine. A small quarantine leaves libFuzzer's limit to the target.
+// The address sanitizer keeps freed memory in quarantine. With a small quarantine, nearly all of libFuzzer's memory
+// limit is left for the target.
 extern "C" const char* __asan_default_options() { return "quarantine_size_mb=32:detect_leaks=1"; }

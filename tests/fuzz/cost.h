@@ -27,15 +27,15 @@ void start_accounting();
 // `input_bytes` bytes. If the cost is above a bound, it prints one line with the ratio and ends the process. If the
 // work exceeds the bound of time, it is repeated up to twice and the shortest time counts, because other processes
 // disturb the clock.
-void within(const Bounds& bounds, uint64_t input_bytes, const std::function<uint64_t()>& work);
+void run_within_bounds(const Bounds& bounds, uint64_t input_bytes, const std::function<uint64_t()>& work);
 
 // Adds bytes that the current work holds outside of the heap.
-void add_memory(uint64_t bytes);
+void add_non_heap_memory(uint64_t bytes);
 
 // Returns the number of allocations of the process since start_accounting().
 uint64_t allocations();
 
-// Prints this line after "VIOLATED: " and ends the process. A target calls it if a result is wrong for any input.
-[[noreturn]] void violated(const char* format, ...) __attribute__((format(printf, 1, 2)));
+// Prints this line after "VIOLATED: " and ends the process. A target calls it if a result is wrong.
+[[noreturn]] void report_violation(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
 }  // namespace linformer_fuzz

@@ -61,12 +61,6 @@ const std::string* find(const Parts& parts, std::string_view name) {
   return nullptr;
 }
 
-uint64_t bytes_of(const Parts& parts) {
-  uint64_t bytes = 0;
-  for (const FolderPart& part : parts) bytes += part.content.size();
-  return bytes;
-}
-
 void InputFolder::write(const Parts& parts) const {
   for (const FolderPart& part : parts) {
     if (is_plain(part.name)) write(part.name, part.content);

@@ -22,7 +22,6 @@ Parts split(std::span<const uint8_t> bytes);
 std::string join(const Parts& parts);
 // Returns the content of the first part of this name, or null if there is no part of this name.
 const std::string* find(const Parts& parts, std::string_view name);
-uint64_t bytes_of(const Parts& parts);
 
 // A new folder in the system's folder for temporary files. The destructor removes it with its contents.
 class InputFolder : public linformer_test::TemporaryFolder {

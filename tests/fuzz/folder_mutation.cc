@@ -13,11 +13,11 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t mos
   if (random.one_in(30)) {
     parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(random.below(parts.size())));
   } else {
-    FolderPart& part = random.of(parts);
+    FolderPart& part = random.one_of(parts);
     const size_t rest = size - std::min(size, part.content.size());
     part.content = altered_part(part, rest < most ? most - rest : 0, random);
   }
-  const size_t stored = store(join(parts), data, most);
+  const size_t stored = store_mutation(join(parts), data, most);
   return stored != 0 ? stored : LLVMFuzzerMutate(data, size, most);
 }
 
@@ -36,5 +36,5 @@ extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t* first, size_t first_s
       parts.push_back(part);
     }
   }
-  return store(join(parts), out, most);
+  return store_mutation(join(parts), out, most);
 }

@@ -117,8 +117,10 @@ uint32_t HostileModelFile::add_token(std::string_view bytes, int32_t id) {
   return static_cast<uint32_t>(ids_.size()) - 1;
 }
 
-// Adds merges whose pairs of tokens have equal low bits in a hash that multiplies them by the bits of the golden ratio.
-// All left and right tokens have the bytes "a", because the format permits any number of tokens with equal bytes.
+// Adds merges that collide in a hash without a seed: product ^ product >> 32 has only zeros in its low bits, where
+// product is the pair, left << 32 | right, times the bits of the golden ratio. Bpe::hash_slot() mixes in random
+// numbers, so there they must collide only by chance. All left and right tokens have the bytes "a", because the format
+// permits any number of tokens with equal bytes.
 void HostileModelFile::add_colliding_merges() {
   uint32_t capacity = 16;
   while (capacity < 2 * collisions + 2) capacity *= 2;

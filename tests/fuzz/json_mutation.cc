@@ -36,7 +36,7 @@ Json awkward_value(const Json& old, Random& random) {
   if (old.is_number() && !random.one_in(6)) {
     if (old.is_number_float() || random.one_in(8)) {
       static const double reals[] = {0, -1, 0.5, 1e-300, 1e300, 1e38, -0.0, 3.0000000001};
-      return random.of(reals);
+      return random.one_of(reals);
     }
     const int64_t number = old.is_number_integer() ? old.get<int64_t>() : 0;
     switch (random.below(5)) {
@@ -102,7 +102,7 @@ void rename(Json* object, const std::vector<std::string>& keys, Random& random) 
   std::string key = item.key();
   object->erase(key);
   if (random.one_in(2)) {
-    key = random.of(keys);
+    key = random.one_of(keys);
   } else {
     mutate_bytes(&key, key.size() + 4);
   }
@@ -119,7 +119,7 @@ bool alter(Json* root, Random& random) {
   std::vector<Place> places;
   std::vector<std::string> keys;
   if (!collect(root, nullptr, 0, &places, &keys)) return false;
-  const Place place = random.of(places);
+  const Place place = random.one_of(places);
   Json* list = place.value->is_structured() ? place.value : place.parent;
   const bool filled = list != nullptr && !list->empty();
   switch (random.below(8)) {
@@ -133,17 +133,17 @@ bool alter(Json* root, Random& random) {
       if (filled && list->is_object()) rename(list, keys, random);
       break;
     case 3: {
-      const Json copy = *random.of(places).value;
+      const Json copy = *random.one_of(places).value;
       *place.value = copy;
       break;
     }
     case 4:
       if (place.value->is_structured() && random.one_in(2)) {  // Copies all of the JSON below this place.
         const Json copy = *place.value;
-        Json* inner = random.of(places).value;
+        Json* inner = random.one_of(places).value;
         *inner = copy;
       } else if (!keys.empty()) {
-        *place.value = random.of(keys);
+        *place.value = random.one_of(keys);
       }
       break;
     default:

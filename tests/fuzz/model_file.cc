@@ -81,7 +81,7 @@ float awkward_float(Random& random) {
                                      std::numeric_limits<float>::infinity(),
                                      std::numeric_limits<float>::quiet_NaN(),
                                      1e-42f};
-  return random.one_in(3) ? static_cast<float>(random.next() % 2001) / 100 - 10 : random.of(values);
+  return random.one_in(3) ? static_cast<float>(random.next() % 2001) / 100 - 10 : random.one_of(values);
 }
 
 // Replaces a number of the metadata by an awkward number, or by another number of the metadata. Returns false if the
@@ -96,7 +96,7 @@ bool alter_number(std::string* metadata, Random& random) {
   const std::vector<linformer_test::MetadataField> fields =
       linformer_test::metadata_fields(std::as_bytes(std::span(aligned)).first(metadata->size()));
   if (fields.empty()) return false;
-  const linformer_test::MetadataField& field = random.of(fields);
+  const linformer_test::MetadataField& field = random.one_of(fields);
   char* at = metadata->data() + field.offset;
   if (field.floating && field.bytes == 4) {
     store(awkward_float(random), at);
@@ -104,7 +104,7 @@ bool alter_number(std::string* metadata, Random& random) {
   }
   uint64_t number = 0;
   std::memcpy(&number, at, field.bytes);
-  const linformer_test::MetadataField& other = random.of(fields);
+  const linformer_test::MetadataField& other = random.one_of(fields);
   switch (random.below(4)) {
     case 0:
       number += random.one_in(2) ? 1 : ~uint64_t{0};
@@ -159,27 +159,27 @@ void alter_description(ModelDescription* model, Random& random) {
     case 6:
       return alter_list(&tokenizer.pair_template, random);
     case 7:
-      if (!encoder.layers.empty()) alter_list(&random.of(encoder.layers).attention.key_projections, random);
+      if (!encoder.layers.empty()) alter_list(&random.one_of(encoder.layers).attention.key_projections, random);
       return;
     case 8:
-      if (!encoder.layers.empty()) alter_list(&random.of(encoder.layers).attention.value_projections, random);
+      if (!encoder.layers.empty()) alter_list(&random.one_of(encoder.layers).attention.value_projections, random);
       return;
     case 9:
-      if (!model->heads.empty()) alter_list(&random.of(model->heads).labels, random);
+      if (!model->heads.empty()) alter_list(&random.one_of(model->heads).labels, random);
       return;
     case 10:
-      if (encoder.layers.size() > 1) random.of(encoder.layers).attention = random.of(encoder.layers).attention;
+      if (encoder.layers.size() > 1) random.one_of(encoder.layers).attention = random.one_of(encoder.layers).attention;
       return;
     case 11:
-      if (!model->tensors.empty()) alter_list(&random.of(model->tensors).shape, random);
+      if (!model->tensors.empty()) alter_list(&random.one_of(model->tensors).shape, random);
       return;
     default:
       if (model->has_decoder()) std::swap(model->encoder, model->decoder);
   }
 }
 
-std::string described_anew(const std::string& file, const Sections& sections, Random& random) {
-  const writer::AlignedBytes bytes = repaired(as_bytes(file));
+std::string altered_metadata(const std::string& file, const Sections& sections, Random& random) {
+  const writer::AlignedBytes bytes = repair_model_file(as_bytes(file));
   const auto model = Model::load(bytes, {Verify::never});
   if (!model.ok()) return sections.metadata;
   ModelDescription description = (*model)->description();
@@ -194,7 +194,7 @@ void alter_weights(std::string* tensors, Random& random) {
         tensors->data() + at);
 }
 
-// Makes one alteration of the sections of `file`.
+// Alters the sections of `file` in one of several ways.
 void alter_sections(const std::string& file, Sections* sections, size_t most, Random& random) {
   switch (random.below(16)) {
     case 0:
@@ -212,7 +212,7 @@ void alter_sections(const std::string& file, Sections* sections, size_t most, Ra
     case 5:
     case 6:
     case 7:
-      sections->metadata = described_anew(file, *sections, random);
+      sections->metadata = altered_metadata(file, *sections, random);
       return;
     default:
       for (size_t i = random.below(3) + 1; i > 0; --i) {
@@ -221,11 +221,11 @@ void alter_sections(const std::string& file, Sections* sections, size_t most, Ra
   }
 }
 
-bool loads(const std::string& file) { return Model::load(repaired(as_bytes(file)), {Verify::never}).ok(); }
+bool loads(const std::string& file) { return Model::load(repair_model_file(as_bytes(file)), {Verify::never}).ok(); }
 
 }  // namespace
 
-writer::AlignedBytes repaired(std::span<const uint8_t> bytes) {
+writer::AlignedBytes repair_model_file(std::span<const uint8_t> bytes) {
   std::string whole;
   if (looks_like_model(bytes)) {
     const Sections sections = sections_of(bytes);
@@ -260,7 +260,8 @@ std::string altered_model(std::span<const uint8_t> bytes, size_t most, Random& r
 std::string crossed_models(std::span<const uint8_t> first, std::span<const uint8_t> second, Random& random) {
   if (!looks_like_model(first) || !looks_like_model(second)) return {};
   const Sections one = sections_of(first), other = sections_of(second);
-  const writer::AlignedBytes file = repaired(first), others = repaired(second);  // The descriptions point into them.
+  const writer::AlignedBytes file = repair_model_file(first),
+                             others = repair_model_file(second);  // The descriptions point into them.
   const auto model = Model::load(file, {Verify::never}), donor = Model::load(others, {Verify::never});
   if (!model.ok() || !donor.ok()) return assembled(one.metadata, other.tensors);
   ModelDescription description = (*model)->description();

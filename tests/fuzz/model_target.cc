@@ -42,13 +42,13 @@ constexpr Bounds run_bounds = {"run, by listed work", {50, 50e6}, {}, {}};
 constexpr Bounds answer_bounds = {"answer from each head", {2e3, 500e6}, {256, 8 << 20}, {}};
 
 void expect_sentence(const char* what, const Status& status) {
-  if (!status.ok() && std::strlen(status.message()) < 15) violated("%s: the error has no sentence", what);
-  if (status.code() == Code::internal) violated("%s: %s", what, status.message());
+  if (!status.ok() && std::strlen(status.message()) < 15) report_violation("%s: the error message is too short", what);
+  if (status.code() == Code::internal) report_violation("%s: %s", what, status.message());
 }
 
 void tokenize(const Model& model, uint64_t bytes) {
   const ModelDescription& description = model.description();
-  within(tokenizer_bounds, bytes, [&]() -> uint64_t {
+  run_within_bounds(tokenizer_bounds, bytes, [&]() -> uint64_t {
     const Result<Tokenizer> tokenizer = TokenizerFactory::create(description.tokenizer);
     expect_sentence("tokenizer", tokenizer.status());
     if (!tokenizer.ok()) return 0;
@@ -56,12 +56,14 @@ void tokenize(const Model& model, uint64_t bytes) {
     TextBuffer text;
     EncodeOptions options;
     options.token_strings = true;
-    for (const Status& status : {tokenizer->encode("The inner\xff booth, 2! \u00c9\u0301", options, &encoding),
-                                 tokenizer->encode("here <mask>", "there", options, &encoding)}) {
+    for (const bool pair : {false, true}) {
+      const Status status = pair ? tokenizer->encode("here <mask>", "there", options, &encoding)
+                                 : tokenizer->encode("The inner\xff booth, 2! \u00c9\u0301", options, &encoding);
       expect_sentence("encode", status);
       if (!status.ok()) continue;
       for (const int32_t id : encoding.ids()) {
-        if (id < 0 || static_cast<uint32_t>(id) >= description.encoder.vocab_size) violated("encode gave id %d", id);
+        if (id < 0 || static_cast<uint32_t>(id) >= description.encoder.vocab_size)
+          report_violation("the tokenizer's id %d has no embedding", id);
       }
       expect_sentence("decode", tokenizer->decode(encoding.ids(), {}, &text));
     }
@@ -117,10 +119,10 @@ void run(Session& session, const ModelDescription& description, const Texts& tex
     output.values = values.emplace_back(static_cast<size_t>(shape->floats()));
     outputs.push_back(output);
   }
-  within(run_bounds, static_cast<uint64_t>(work), [&]() -> uint64_t {
+  run_within_bounds(run_bounds, static_cast<uint64_t>(work), [&]() -> uint64_t {
     const uint64_t before = allocations();
     const Status status = session.run(texts.inputs, outputs);
-    if (allocations() != before) violated("a run allocated");
+    if (allocations() != before) report_violation("a run of the session allocated memory");
     expect_sentence("run", status);
     return 0;
   });
@@ -140,14 +142,14 @@ void open_and_run(const std::shared_ptr<const Model>& model, Part part, uint64_t
     return;
   }
   const Texts texts(encoder, longest);
-  within(session_bounds, bytes, [&]() -> uint64_t {
+  run_within_bounds(session_bounds, bytes, [&]() -> uint64_t {
     const Result<Plan> planned = plan(*model, options);
     Result<Session> session = Session::create(model, options);
     expect_sentence("session", session.status());
     if (!session.ok()) return 0;
     if (!planned.ok() || planned->total_bytes != session->plan().total_bytes)
-      violated("plan() differs from the plan of the session");
-    add_memory(session->used_bytes());
+      report_violation("plan() differs from the plan of the session");
+    add_non_heap_memory(session->used_bytes());
     return 0;
   });
   const double work = listed_work(*model, options);
@@ -157,18 +159,22 @@ void open_and_run(const std::shared_ptr<const Model>& model, Part part, uint64_t
 }
 
 void expect_report(const char* what, const TextReport& report) {
-  if (!report.status.ok() && std::strlen(report.status.message()) < 15) violated("%s: the error has no sentence", what);
-  if (report.tokens > report.total_tokens) violated("%s: the report has more tokens than the text", what);
+  if (!report.status.ok() && std::strlen(report.status.message()) < 15)
+    report_violation("%s: the error message is too short", what);
+  if (report.tokens > report.total_tokens)
+    report_violation("%s: the report counts more tokens than the text has", what);
 }
 
 void expect_probability(const char* what, float value) {
-  if (!(value >= 0 && value <= 1.001f)) violated("%s: %g is not a probability", what, static_cast<double>(value));
+  if (!(value >= 0 && value <= 1.001f))
+    report_violation("%s: %g is not a probability", what, static_cast<double>(value));
 }
 
 void expect_offset(const char* what, Offset offset, std::string_view text, std::string_view part) {
   const bool inside =
       part.empty() || (part.data() >= text.data() && part.data() + part.size() <= text.data() + text.size());
-  if (offset.begin > offset.end || offset.end > text.size() || !inside) violated("%s: an offset beyond the text", what);
+  if (offset.begin > offset.end || offset.end > text.size() || !inside)
+    report_violation("%s: an offset is outside of the text", what);
 }
 
 // Runs texts through every kind of answer that the model can give, and checks scores, offsets and reports.
@@ -225,7 +231,8 @@ void answer(const std::shared_ptr<const Model>& model) {
                       expect_report("sparse", report);
                       for (const TokenWeight& weight : weights) {
                         if (!(weight.weight > 0))
-                          violated("sparse: a weight of %g", static_cast<double>(weight.weight));
+                          report_violation("a sparse vector has the weight %g, which is not above 0",
+                                           static_cast<double>(weight.weight));
                       }
                       return true;
                     }));
@@ -256,7 +263,7 @@ void answer_within(const std::shared_ptr<const Model>& model, uint64_t bytes) {
   options.memory.max_batch = 4;  // A batch of two pairs of texts has four sequences in a head that compares two texts.
   const double work = listed_work(*model, options);
   if (work == 0 || work > most_work) return;
-  within(answer_bounds, bytes + static_cast<uint64_t>(work), [&]() -> uint64_t {
+  run_within_bounds(answer_bounds, bytes + static_cast<uint64_t>(work), [&]() -> uint64_t {
     answer(model);
     return 0;
   });
@@ -289,9 +296,9 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  const writer::AlignedBytes file = repaired({data, size});
+  const writer::AlignedBytes file = repair_model_file({data, size});
   std::shared_ptr<const Model> model;
-  within(load_bounds, file.size(), [&]() -> uint64_t {
+  run_within_bounds(load_bounds, file.size(), [&]() -> uint64_t {
     Result<std::shared_ptr<const Model>> loaded = Model::load(file, {Verify::never});
     expect_sentence("load", loaded.status());
     if (loaded.ok()) model = *loaded;
@@ -310,16 +317,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
 extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size, size_t most, unsigned seed) {
   Random random(seed);
   std::span<const uint8_t> base(data, size);
-  if (!loaded_inputs().empty() && !random.one_in(8) && !Model::load(repaired(base), {Verify::never}).ok()) {
-    const std::string& input = random.of(loaded_inputs());
+  if (!loaded_inputs().empty() && !random.one_in(8) && !Model::load(repair_model_file(base), {Verify::never}).ok()) {
+    const std::string& input = random.one_of(loaded_inputs());
     base = {reinterpret_cast<const uint8_t*>(input.data()), input.size()};
   }
-  const size_t stored = store(altered_model(base, most, random), data, most);
+  const size_t stored = store_mutation(altered_model(base, most, random), data, most);
   return stored != 0 ? stored : LLVMFuzzerMutate(data, size, most);
 }
 
 extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t* first, size_t first_size, const uint8_t* second,
                                             size_t second_size, uint8_t* out, size_t most, unsigned seed) {
   Random random(seed);
-  return store(crossed_models({first, first_size}, {second, second_size}, random), out, most);
+  return store_mutation(crossed_models({first, first_size}, {second, second_size}, random), out, most);
 }

@@ -93,7 +93,7 @@ std::vector<Instruction> read_instructions(std::string_view* bytes, size_t pickl
   return program;
 }
 
-std::string written(const std::vector<Instruction>& program) {
+std::string serialize(const std::vector<Instruction>& program) {
   std::string bytes;
   for (const Instruction& instruction : program) {
     bytes += static_cast<char>(instruction.opcode);
@@ -128,10 +128,10 @@ constexpr const char* globals[] = {"torch._utils\n_rebuild_tensor_v2\n",
                                    "numpy.core.multiarray\nscalar\n",
                                    "torch.nn.modules.linear\nLinear\n"};
 
-Instruction made_up(Random& random) {
-  Instruction instruction{random.of(opcodes), {}};
+Instruction random_instruction(Random& random) {
+  Instruction instruction{random.one_of(opcodes), {}};
   if (instruction.opcode == op_global) {
-    instruction.argument = random.of(globals);
+    instruction.argument = random.one_of(globals);
   } else {
     const size_t bytes = length_bytes(instruction.opcode) > 0 ? random.below(9) : fixed_bytes(instruction.opcode);
     const uint64_t number = random.one_in(2) ? random.below(40) : awkward_number(random);
@@ -141,7 +141,7 @@ Instruction made_up(Random& random) {
 }
 
 void alter_argument(Instruction* instruction, const std::vector<Instruction>& program, Random& random) {
-  const Instruction& other = random.of(program);
+  const Instruction& other = random.one_of(program);
   if (other.opcode == instruction->opcode && random.one_in(2)) {
     instruction->argument = other.argument;
   } else if (const size_t bytes = fixed_bytes(instruction->opcode); bytes > 0) {
@@ -150,11 +150,11 @@ void alter_argument(Instruction* instruction, const std::vector<Instruction>& pr
     number = random.one_in(2) ? number + (random.one_in(2) ? 1 : ~uint64_t{0}) : awkward_number(random);
     instruction->argument.assign(reinterpret_cast<const char*>(&number), bytes);
   } else if (instruction->opcode == op_global) {
-    instruction->argument = random.of(globals);
+    instruction->argument = random.one_of(globals);
   } else if (length_bytes(instruction->opcode) > 0) {
     if (random.one_in(3)) {
       for (size_t i = 0; i < program.size(); ++i) {  // Takes another string of the pickle, such as a tensor's name.
-        const Instruction& text = random.of(program);
+        const Instruction& text = random.one_of(program);
         if (length_bytes(text.opcode) == 0) continue;
         instruction->argument = text.argument;
         break;
@@ -185,13 +185,13 @@ void alter(std::vector<Instruction>* program, Random& random) {
       return;
     }
     case 2:
-      program->insert(place, made_up(random));
+      program->insert(place, random_instruction(random));
       return;
     case 3:
-      *place = made_up(random);
+      *place = random_instruction(random);
       return;
     case 4:
-      std::swap(*place, random.of(*program));
+      std::swap(*place, random.one_of(*program));
       return;
     default:
       alter_argument(&*place, *program, random);
@@ -204,7 +204,7 @@ std::string altered_pickle(const std::string& bytes, size_t pickles, Random& ran
   std::string_view rest = bytes;
   std::vector<Instruction> program = read_instructions(&rest, pickles);
   for (size_t i = random.below(4) + 1; i > 0; --i) alter(&program, random);
-  return written(program) + std::string(rest);
+  return serialize(program) + std::string(rest);
 }
 
 std::string altered_torch_zip(const std::string& archive, size_t most, Random& random) {
@@ -228,7 +228,7 @@ std::string altered_torch_zip(const std::string& archive, size_t most, Random& r
       mutate_bytes(&entry.name, entry.name.size() + 2);
     }
   }
-  if (random.one_in(20)) entries.push_back(random.of(entries));
+  if (random.one_in(20)) entries.push_back(random.one_of(entries));
   std::string changed = linformer_test::zip_archive(entries);
   return changed.size() <= most ? changed : std::string();
 }

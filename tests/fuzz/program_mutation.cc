@@ -54,7 +54,7 @@ std::string altered_arguments(const std::string& text, Random& random) {
         lines.erase(place);
         break;
       case 1:
-        std::swap(*place, random.of(lines));
+        std::swap(*place, random.one_of(lines));
         break;
       case 2:
         mutate_bytes(&*place, place->size() + 16);

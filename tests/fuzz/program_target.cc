@@ -2,7 +2,7 @@
 //
 // Each line of the input's part "args" is an argument. The part "stdin" is the program's standard input. The other
 // parts are files in the folder in which the program runs. The folder also has four models: words.lnfr, vectors.lnfr,
-// full.lnfr and answers.lnfr (write_models()). Slashes are removed from the arguments, so that the program reads and
+// full.lnfr and answers.lnfr (write_models()). Slashes in the arguments are replaced, so that the program reads and
 // writes in this folder only.
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -144,7 +144,7 @@ uint64_t bytes_in_folder(const std::vector<std::string>& given) {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(folder().path(""), ignored)) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with('.')) violated("a temporary file is left: %s", name.c_str());
+    if (name.starts_with('.')) report_violation("the command left a temporary file: %s", name.c_str());
     const bool known = std::find(models.begin(), models.end(), name) != models.end() ||
                        std::find(given.begin(), given.end(), name) != given.end();
     if (!known && entry.is_regular_file(ignored)) bytes += entry.file_size(ignored);
@@ -170,9 +170,9 @@ int run(std::vector<std::string> arguments) {
 
 void check(int code) {
   const std::string said = streams().err.start();
-  if (code < 0 || code > 2) violated("the exit status is %d", code);
-  if (code == 2 && said.empty()) violated("exit status 2 without an error message");
-  if (said.starts_with("linformer: unexpected: ")) violated("%s", said.c_str());
+  if (code < 0 || code > 2) report_violation("the exit status is %d, not 0, 1 or 2", code);
+  if (code == 2 && said.empty()) report_violation("the exit status is 2, but there is no error message");
+  if (said.starts_with("linformer: unexpected: ")) report_violation("%s", said.c_str());
 }
 
 }  // namespace
@@ -211,7 +211,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   prepare();
   std::vector<std::string> given;
   for (const FolderPart& part : parts) given.push_back(part.name.substr(0, part.name.find('/')));
-  within(program_bounds, size, [&]() -> uint64_t {
+  run_within_bounds(program_bounds, size, [&]() -> uint64_t {
     streams().in.fill(input == nullptr ? std::string_view() : std::string_view(*input));
     streams().out.clear();
     streams().err.clear();

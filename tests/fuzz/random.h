@@ -25,7 +25,7 @@ class Random {
   size_t below(size_t count) { return static_cast<size_t>(next() % count); }
   bool one_in(size_t count) { return below(count) == 0; }
   template <class List>
-  auto& of(List& list) {
+  auto& one_of(List& list) {
     return list[below(std::size(list))];
   }
 
@@ -58,7 +58,7 @@ inline void mutate_bytes(std::string* bytes, size_t most) {
 
 // Copies `changed` to `out` and returns its size, as libFuzzer expects of a mutator. Returns 0 and writes nothing if
 // `changed` is empty or longer than `most`.
-inline size_t store(const std::string& changed, uint8_t* out, size_t most) {
+inline size_t store_mutation(const std::string& changed, uint8_t* out, size_t most) {
   if (changed.size() > most) return 0;
   std::copy(changed.begin(), changed.end(), out);
   return changed.size();

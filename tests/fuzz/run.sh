@@ -13,7 +13,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 if [ $# -lt 1 ]; then
-  sed -n '2,10s/^# //p' "${BASH_SOURCE[0]}" >&2
+  sed -n '2,11s/^# //p' "${BASH_SOURCE[0]}" >&2
   exit 2
 fi
 hours=$1

@@ -30,7 +30,7 @@ constexpr Bounds create_bounds = {"create a tokenizer", {5e3, 50e6}, {64, 256 <<
 // This bound is per byte of the text. A normalizer may make a text 64 times as long, a unigram tokenizer reads up to
 // 1,024 bytes after each byte, and the cache of words takes 512 KiB.
 constexpr Bounds encode_bounds = {"encode", {50e3, 100e6}, {4096, 1 << 20}, {1024, 4 << 10}};
-// This bound is per byte of spelled().
+// This bound is per byte of max_decoded_bytes().
 constexpr Bounds decode_bounds = {"decode", {5e3, 50e6}, {16, 256 << 10}, {4, 1 << 10}};
 
 const InputFolder& folder() {
@@ -40,21 +40,22 @@ const InputFolder& folder() {
 
 std::optional<convert::OwnedTokenizer> load(uint64_t bytes) {
   std::optional<convert::OwnedTokenizer> tokenizer;
-  within(files_bounds, bytes, [&]() -> uint64_t {
+  run_within_bounds(files_bounds, bytes, [&]() -> uint64_t {
     try {
       tokenizer = convert::load_tokenizer(folder().path("in"));
     } catch (const convert::Error& error) {
-      if (std::strlen(error.what()) < 20) violated("the error has no sentence: %s", error.what());
+      if (std::strlen(error.what()) < 20)
+        report_violation("the error message is too short to be a sentence: %s", error.what());
     } catch (const std::exception& error) {
-      violated("an exception that is not convert::Error: %s", error.what());
+      report_violation("reading the tokenizer threw an exception that is not a convert::Error: %s", error.what());
     }
     return 0;
   });
   return tokenizer;
 }
 
-// Returns an upper limit of the bytes that the ids are decoded to: for each id the length of the longest token and 4.
-uint64_t spelled(const TokenizerDescription& description, std::span<const int32_t> ids) {
+// Returns an upper limit of the bytes that the ids are decoded to: for each id the length of the longest token plus 4.
+uint64_t max_decoded_bytes(const TokenizerDescription& description, std::span<const int32_t> ids) {
   uint64_t longest = 0, bytes = 0;
   for (size_t i = 0; i + 1 < description.token_offsets.size(); ++i) {
     longest = std::max<uint64_t>(longest, description.token_offsets[i + 1] - description.token_offsets[i]);
@@ -65,7 +66,7 @@ uint64_t spelled(const TokenizerDescription& description, std::span<const int32_
 }
 
 void decode(const Tokenizer& tokenizer, const TokenizerDescription& description, std::span<const int32_t> ids) {
-  within(decode_bounds, spelled(description, ids), [&]() -> uint64_t {
+  run_within_bounds(decode_bounds, max_decoded_bytes(description, ids), [&]() -> uint64_t {
     TextBuffer text;
     const Status status = tokenizer.decode(ids, {}, &text);
     return status.ok() ? text.view().size() : 0;
@@ -84,15 +85,16 @@ void check(const Encoding& encoding, size_t text, size_t pair, int64_t most) {
   const size_t count = encoding.ids().size();
   if (encoding.offsets().size() != count || encoding.special_mask().size() != count ||
       encoding.type_ids().size() != count || encoding.sequence_ids().size() != count) {
-    violated("the lists of an encoding differ in length");
+    report_violation("the lists of an encoding differ in length");
   }
   if (most > 0 && count > static_cast<size_t>(most))
-    violated("%zu tokens where %lld are allowed", count, (long long)most);
+    report_violation("the encoding has %zu tokens, more than the maximum of %lld", count, (long long)most);
   for (size_t i = 0; i < count; ++i) {
     const Offset offset = encoding.offsets()[i];
     const size_t end = encoding.sequence_ids()[i] == 1 ? pair : text;
-    if (offset.begin > offset.end || offset.end > end) violated("an offset outside of the text");
-    if (encoding.ids()[i] < 0) violated("id %d", encoding.ids()[i]);
+    if (offset.begin > offset.end || offset.end > end)
+      report_violation("the encoding has an offset outside of the text");
+    if (encoding.ids()[i] < 0) report_violation("the encoding has the negative id %d", encoding.ids()[i]);
   }
 }
 
@@ -111,12 +113,13 @@ void encode(const Tokenizer& tokenizer, const TokenizerDescription& description,
       Encoding encoding;
       Status status;
       const std::string& text = pair ? first : all;
-      within(encode_bounds, all.size() + template_bytes, [&]() -> uint64_t {
+      run_within_bounds(encode_bounds, all.size() + template_bytes, [&]() -> uint64_t {
         encoding = Encoding();
         status = pair ? tokenizer.encode(text, second, options, &encoding) : tokenizer.encode(text, options, &encoding);
         return status.ok() ? output_bytes(encoding) : 0;
       });
-      if (!status.ok() && std::strlen(status.message()) < 15) violated("encode: the error has no sentence");
+      if (!status.ok() && std::strlen(status.message()) < 15)
+        report_violation("encode: the error message is too short to be a sentence");
       if (!status.ok()) continue;
       check(encoding, text.size(), second.size(), options.max_length);
       decode(tokenizer, description, encoding.ids());
@@ -151,7 +154,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!files) return 0;
   const TokenizerDescription description = files->view();
   std::optional<Tokenizer> tokenizer;
-  within(create_bounds, bytes, [&]() -> uint64_t {
+  run_within_bounds(create_bounds, bytes, [&]() -> uint64_t {
     Result<Tokenizer> created = TokenizerFactory::create(description);
     if (created.ok()) tokenizer.emplace(std::move(*created));
     return 0;
@@ -172,16 +175,16 @@ std::string altered_lines(const std::string& text, size_t most, Random& random) 
     lines.push_back(text.substr(begin, end - begin));
     begin = end + 1;
   }
-  std::string& line = random.of(lines);
+  std::string& line = random.one_of(lines);
   switch (random.below(6)) {
     case 0:
-      std::swap(line, random.of(lines));
+      std::swap(line, random.one_of(lines));
       break;
     case 1:
-      line = random.of(lines);
+      line = random.one_of(lines);
       break;
     case 2:
-      line += random.of(lines);
+      line += random.one_of(lines);
       break;
     case 3:
       lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(random.below(lines.size())), line);

@@ -64,15 +64,16 @@ struct GemmProblem {
         row_bias(m),
         residual((m - 1) * residual_ld + n),
         c_before((m - 1) * c_ld + n),
-        b(right_elements() * linformer::element_bytes(desc.type)),
+        b(b_elements() * linformer::element_bytes(desc.type)),
         b_values(static_cast<size_t>(k * n)) {
     fill_random(random, a.data(), a.size());
     fill_random(random, bias.data(), n);
     fill_random(random, row_bias.data(), m);
     fill_random(random, residual.data(), residual.size());
-    c_before.fill(quiet_nan);  // C may be read only to accumulate or as residual.
+    // C may be read only if the product is added to it or if it is the residual. Otherwise NaN shows that it was read.
+    c_before.fill(quiet_nan);
     if (desc.accumulate || (desc.residual && residual_is_c)) fill_random(random, c_before.data(), c_before.size());
-    fill_right(random);
+    fill_b(random);
   }
 
   linformer::GemmArgs args(float* c) const {
@@ -112,23 +113,23 @@ struct GemmProblem {
     if (desc.accumulate) return x + static_cast<double>(c_before[i * c_ld + j]);
     if (desc.row_bias) x += static_cast<double>(row_bias[i]);
     if (desc.bias) x += static_cast<double>(bias[j]);
-    x = activated(desc.activation, x);
+    x = apply_activation(desc.activation, x);
     if (!desc.residual) return x;
     return x + static_cast<double>(residual_is_c ? c_before[i * c_ld + j] : residual[i * residual_ld + j]);
   }
 
  private:
-  int64_t right_elements() const {
+  int64_t b_elements() const {
     if (desc.layout == linformer::RightLayout::panel16) return linformer::panel_elements(desc.type, k, n);
     return desc.layout == linformer::RightLayout::row_major ? (k - 1) * b_ld + n : (n - 1) * b_ld + k;
   }
 
-  int64_t right_index(int64_t i, int64_t j) const {
+  int64_t b_index(int64_t i, int64_t j) const {
     if (desc.layout == linformer::RightLayout::panel16) return panel_index(desc.type, k, i, j);
     return desc.layout == linformer::RightLayout::row_major ? i * b_ld + j : j * b_ld + i;
   }
 
-  void fill_right(Random& random) {
+  void fill_b(Random& random) {
     std::uniform_real_distribution<float> values(-1.f, 1.f);
     // The padding of panel16 must be zero by contract. The gaps between rows of the other layouts are filled with NaN,
     // because they must not be read.
@@ -139,11 +140,11 @@ struct GemmProblem {
         const float value = values(random);
         double kept = static_cast<double>(value);
         if (desc.type == linformer::ElementType::f32) {
-          std::memcpy(b.data() + right_index(i, j) * 4, &value, 4);
+          std::memcpy(b.data() + b_index(i, j) * 4, &value, 4);
         } else {
           const uint16_t half = truncate_to(desc.type, value);
-          std::memcpy(b.data() + right_index(i, j) * 2, &half, 2);
-          kept = value_of(desc.type, half);
+          std::memcpy(b.data() + b_index(i, j) * 2, &half, 2);
+          kept = half_to_double(desc.type, half);
         }
         b_values[static_cast<size_t>(i * n + j)] = kept;
       }
@@ -151,7 +152,7 @@ struct GemmProblem {
   }
 };
 
-// Scratch memory of exactly the size that the provider requires.
+// Scratch memory of the size that the provider requires, rounded up to 64 bytes.
 class Scratch {
  public:
   explicit Scratch(const linformer::GemmProvider& provider)

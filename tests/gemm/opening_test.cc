@@ -16,7 +16,8 @@ using namespace linformer;
 
 namespace {
 
-// Opens the first of these files that exists as OpenBLAS. Checks that the error has this code, and returns its message.
+// Tries to open the first of these files that exists, as the library OpenBLAS. Checks that the error has this code, and
+// returns the error's message.
 std::string refused(const char* first, const char* second, Code code) {
   const LibraryNames names = {"OpenBLAS", "libopenblas0-openmp", {first, second}};
   OpenblasLibrary library;

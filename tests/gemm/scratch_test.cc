@@ -32,7 +32,7 @@ TEST_CASE("scratch_bytes() is the largest planned size, and for oneDNN at least 
     Random random(1);
     for (int round = 0; round < 20; ++round) {
       auto provider = std::move(make_gemm_provider(kind, *kernels_for(Isa::automatic)).value());
-      CHECK(provider->packs_activations() == packs_activations(kind));
+      CHECK(provider->wants_packed_activations() == wants_packed_activations(kind));
       uint64_t planned = 0;
       CHECK(provider->scratch_bytes() == 0);
       for (int i = 0; i < 4; ++i) {

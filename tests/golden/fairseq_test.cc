@@ -165,7 +165,7 @@ int check_cases(const std::string& folder) {
 }
 
 TEST_CASE("the fairseq golden cases of the repository equal the original implementation") {
-  CHECK(check_cases(linformer_test::golden_in_tree() + "/fairseq") == 5);
+  CHECK(check_cases(linformer_test::golden_cases_folder() + "/fairseq") == 5);
 }
 
 TEST_CASE("all fairseq golden cases equal the original implementation" * doctest::test_suite("shared")) {

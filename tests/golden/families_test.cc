@@ -51,7 +51,7 @@ class Comparison {
     if (description.has_decoder()) return encoder_decoder();
     const bool pairs = case_.arrays.contains(name + ".tokens0");
     const FamilyInputs inputs = linformer_test::read_inputs(case_, name, pairs ? "tokens0" : "tokens",
-                                                            linformer_test::longest_text(description.encoder));
+                                                            linformer_test::max_text_tokens(description.encoder));
     Session session = create(inputs, Part::encoder);
     for (const char* key : {"features", "out"}) compare_hidden(session, inputs, -1, key);
     if (pairs) compare_pair_features(session, inputs);
@@ -99,7 +99,7 @@ class Comparison {
 #endif
   }
 
-  // Returns the number of rows of one of the texts.
+  // Returns the number of rows in the hidden states of the text with index `text`.
   static int64_t rows_of(const Session& session, const FamilyInputs& inputs, size_t text) {
     return session.shape(Output::hidden({}), std::span(inputs.inputs).subspan(text, 1))->rows;
   }
@@ -142,7 +142,7 @@ class Comparison {
   }
 
   std::vector<float> hidden_of(Session& session, const FamilyInputs& inputs, int layer) const {
-    std::vector<float> hidden = linformer_test::room_for(session, inputs.inputs, Output::hidden({}, layer));
+    std::vector<float> hidden = linformer_test::nan_buffer_for(session, inputs.inputs, Output::hidden({}, layer));
     execute(session, inputs, Output::hidden(hidden, layer));
     return hidden;
   }
@@ -244,8 +244,8 @@ struct Totals {
 };
 
 // Converts the checkpoint to a low-precision type, computes in that type, and compares the outputs.
-void check_narrow(const FamilyCase& c, const std::string& checkpoint, const std::string& model_path, ElementType type,
-                  Totals* totals) {
+void check_low_precision(const FamilyCase& c, const std::string& checkpoint, const std::string& model_path,
+                         ElementType type, Totals* totals) {
   // The model in f32 is still loaded, and Windows refuses to replace a mapped file, so each type has its own file.
   const std::string narrow_path = model_path + "." + name_of(type);
   const Conversion conversion = convert(checkpoint, model_path + ".json", narrow_path, type);
@@ -291,12 +291,12 @@ void check_case(const std::filesystem::path& folder, Totals* totals) {
         for (int threads : {1, 2}) Comparison(*model, ElementType::f32, c, engine, threads, &worst).run(run);
       }
     }
-    if (std::exchange(narrowed, true)) continue;  // One file format of each checkpoint is enough.
+    if (std::exchange(narrowed, true)) continue;  // Low precision is tested with one file of each case.
     for (ElementType type : {ElementType::bf16, ElementType::int8}) {
-      check_narrow(c, (folder / name).string(), model_path, type, totals);
+      check_low_precision(c, (folder / name).string(), model_path, type, totals);
     }
 #if defined(LINFORMER_TEST_DEVICE)  // The CPU widens f16 to f32 and is tested in f32.
-    check_narrow(c, (folder / name).string(), model_path, ElementType::f16, totals);
+    check_low_precision(c, (folder / name).string(), model_path, ElementType::f16, totals);
 #endif
   }
 }
@@ -310,7 +310,7 @@ Totals check_cases(const std::filesystem::path& golden, std::initializer_list<co
     std::sort(folders.begin(), folders.end());
     for (const std::filesystem::path& folder : folders) check_case(folder, &totals);
   }
-  std::printf("largest absolute error against float64 (of narrower files relative), %d checkpoint files; %d refused\n",
+  std::printf("largest absolute error against float64 (bf16, f16, int8: relative), %d checkpoint files; %d refused\n",
               totals.files, totals.refused);
   std::printf("%-22s %-24s %12s %12s %12s %8s\n", "family", "engine", "vocabulary", "hidden", "classes", "arrays");
   for (const auto& [key, worst] : totals.table) {
@@ -324,7 +324,7 @@ Totals check_cases(const std::filesystem::path& golden, std::initializer_list<co
 const auto families = {"lucidrains", "nystromformer", "tatp22", "vit_pytorch_linformer", "xformers"};
 
 TEST_CASE("the golden cases of the repository equal the original implementations") {
-  const Totals totals = check_cases(linformer_test::golden_in_tree(), families);
+  const Totals totals = check_cases(linformer_test::golden_cases_folder(), families);
   CHECK(totals.files == 32);
   CHECK(totals.refused == 2);
 }
@@ -338,23 +338,24 @@ TEST_CASE("all golden cases of every family equal the original implementations" 
 }
 
 // tests/reference/newer_linformers.py makes these cases.
-TEST_CASE("later Linformers, and own models around a package's encoder, equal the original implementations") {
-  const Totals totals =
-      check_cases(linformer_test::golden_in_tree(), {"cald", "jargon", "transformers-linformer", "own_classifier"});
+TEST_CASE("later Linformers, and classifiers built around a package's encoder, equal the original implementations") {
+  const Totals totals = check_cases(linformer_test::golden_cases_folder(),
+                                    {"cald", "jargon", "transformers-linformer", "own_classifier"});
   CHECK(totals.files == 8);
   CHECK(totals.refused == 0);
 }
 
 // tests/reference/heads.py, encoders.py and jina.py make these cases.
 TEST_CASE("encoders with full attention and their heads equal the original implementations") {
-  const Totals totals = check_cases(linformer_test::golden_in_tree(), {"hugging-face", "modernbert", "rotary-bert"});
+  const Totals totals =
+      check_cases(linformer_test::golden_cases_folder(), {"hugging-face", "modernbert", "rotary-bert"});
   CHECK(totals.files == 34);
   CHECK(totals.refused == 0);
 }
 
 // tests/linearise/goldens.py makes these cases.
 TEST_CASE("students that apps/research/linearise makes of encoders with full attention equal PyTorch") {
-  const Totals totals = check_cases(linformer_test::golden_in_tree(), {"linearised"});
+  const Totals totals = check_cases(linformer_test::golden_cases_folder(), {"linearised"});
   CHECK(totals.files == 11);
   CHECK(totals.refused == 0);
 }

@@ -82,7 +82,7 @@ FamilyCase read_case(const std::filesystem::path& folder) {
   return c;
 }
 
-int64_t longest_text(const linformer::EncoderDescription& encoder) {
+int64_t max_text_tokens(const linformer::EncoderDescription& encoder) {
   return encoder.max_tokens - (encoder.embedding.prefix_token >= 0 ? 1 : 0);
 }
 

@@ -32,14 +32,16 @@ struct FamilyInputs {
   std::vector<std::vector<float>> vectors, encoder_states;
   std::vector<std::vector<uint8_t>> masks, query_masks, types;
   std::vector<linformer::Input> inputs;
-  int64_t shown = 0;  // Rows of each text in the expected output; 0 stands for all. The original may have padded texts.
+  // The number of rows of each text that the expected output has; 0 stands for all. It is less than the length of the
+  // inputs if the original implementation pads texts and then drops the rows of the padding.
+  int64_t shown = 0;
 };
 
-// Reads the inputs of a run. `tokens` is the name of the array of ids after "RUN."; arrays of vectors, images and
-// contexts are found by themselves. A text keeps at most `max_tokens` tokens, because the original implementations drop
-// the rest if the model puts a token before each text.
+// Reads the inputs of a run. "RUN.TOKENS" is the name of the array of token ids, where TOKENS is the argument `tokens`.
+// The arrays of vectors, images and contexts have fixed names. Tokens after the first `max_tokens` are dropped, as the
+// original implementations drop them if the model puts a token of its own before each text.
 FamilyInputs read_inputs(const FamilyCase& c, const std::string& run, const std::string& tokens, int64_t max_tokens);
 // Returns the largest number of tokens of a text, without a token that the encoder itself puts before it.
-int64_t longest_text(const linformer::EncoderDescription& encoder);
+int64_t max_text_tokens(const linformer::EncoderDescription& encoder);
 
 }  // namespace linformer_test

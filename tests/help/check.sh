@@ -27,7 +27,7 @@ case $what in
         [ -z "$warnings" ] || fail "groff: $warnings"
       fi
       if command -v mandoc >/dev/null; then
-        # A page without a date stays the same from build to build.
+        # The pages have no date on purpose, so that every build writes the same pages.
         warnings=$(mandoc -T lint -W warning "$page" 2>&1 | grep -v "missing date" || true)
         [ -z "$warnings" ] || fail "mandoc: $warnings"
       fi

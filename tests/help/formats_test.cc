@@ -33,8 +33,8 @@ TEST_CASE("lines are broken between words, and a longer word stays whole") {
 }
 
 TEST_CASE("the first part of a text ends at a semicolon outside parentheses") {
-  CHECK(first_part("names (a; b), or a file; default: none; more") == "names (a; b), or a file");
-  CHECK(first_part("all of it") == "all of it");
+  CHECK(text_before_semicolon("names (a; b), or a file; default: none; more") == "names (a; b), or a file");
+  CHECK(text_before_semicolon("all of it") == "all of it");
   CHECK(summary(std::string(200, 'x') + "; y").size() < 210);
   CHECK(summary("a b; c") == "a b");
 }

@@ -78,14 +78,14 @@ std::string Attempts::attempt(const std::string& file, bool convert, const std::
     ++successes_;
     return "";
   } catch (const Error& error) {
-    sentence = with_names(error.what(), {});
+    sentence = with_option_names(error.what(), {});
   } catch (const linformer::writer::WriteError& error) {
     sentence = error.what();
   } catch (const std::exception& error) {
-    FAIL_CHECK(what << ": an exception that is none of ours: " << error.what());
+    FAIL_CHECK(what << ": an exception that is not one of the converter's errors: " << error.what());
   }
   ++errors_;
-  if (!is_clear(sentence)) FAIL_CHECK(what << ": the sentence is not clear: " << sentence);
+  if (!is_clear(sentence)) FAIL_CHECK(what << ": the message is too short, too long or not ASCII: " << sentence);
   return sentence;
 }
 

@@ -24,8 +24,8 @@ class Attempts {
   ~Attempts();
 
   // Reads `file`. If `convert` is true, also converts and serialises it. Fails the doctest case if the error's message
-  // is not printable text of some length, or if anything but one of the project's own errors is thrown. `what` names
-  // the alteration. Returns the error's message, or "" after success.
+  // is not printable ASCII of 21 to 1,999 characters, or if an exception is thrown that is not one of the project's own
+  // errors. `what` names the alteration. Returns the error's message, or "" after success.
   std::string attempt(const std::string& file, bool convert, const std::string& what);
   uint64_t errors() const { return errors_; }
   // Returns the contents of the last file that was read without an error.

@@ -56,7 +56,7 @@ class Attack {
       CHECK(error.find('\n') == error.npos);
       ++(error.empty() ? counts_.models : counts_.errors);
     } catch (const std::exception& other) {
-      // conversion_error() returns the converter's own errors, so that this is another exception.
+      // conversion_error() catches the converter's own errors, so any exception that arrives here is a fault.
       FAIL_CHECK(what << ": " << std::string(other.what()));
     }
   }
@@ -183,7 +183,7 @@ int alter_goldens(const std::string& golden) {
 }  // namespace
 
 TEST_CASE("golden checkpoints with an altered tensor or setting give an error or a model that loads") {
-  CHECK(alter_goldens(golden_in_tree()) == 27);
+  CHECK(alter_goldens(golden_cases_folder()) == 27);
 }
 
 TEST_CASE("more golden checkpoints with an altered tensor or setting give an error or a model that loads" *

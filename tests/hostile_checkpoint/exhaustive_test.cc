@@ -24,7 +24,7 @@ TinyFairseq smallest() {
   return tiny;
 }
 
-// A file in one format. A safetensors file has no settings, so that it is only read.
+// A checkpoint file in one format. A safetensors file has no settings, so it is read but not converted.
 struct Case {
   const char* format;
   std::string file;
@@ -66,7 +66,7 @@ TEST_CASE("a checkpoint with any bit flipped gives an error or is converted") {
       const std::string error = attempts.attempt(file, c.convert, name + ": bit " + std::to_string(bit));
       // The checksums of a zip archive must reveal every altered value.
       if (error.empty() && std::string(c.format) == "zip" && !(attempts.contents() == expected)) {
-        FAIL_CHECK(name << ": bit " << bit << " changed a value unseen");
+        FAIL_CHECK(name << ": bit " << bit << " changed a value, and this was not detected");
       }
       file[bit / 8] = static_cast<char>(file[bit / 8] ^ mask);
     }
@@ -82,9 +82,9 @@ TEST_CASE("a file with a byte deleted or inserted gives an error or is read") {
       shorter.erase(at, 1);
       longer.insert(at, 1, c.file[at]);
       const std::string where = name + " at " + std::to_string(at);
-      // A legacy file doesn't say how long its pickles are, so that a shorter file may be valid too.
+      // A legacy file doesn't say how long its pickles are, so a file without one of their bytes may be valid too.
       const std::string error = attempts.attempt(shorter, false, where);
-      if (error.empty() && std::string(c.format) != "legacy") FAIL_CHECK(where << ": a byte less was not noticed");
+      if (error.empty() && std::string(c.format) != "legacy") FAIL_CHECK(where << ": a missing byte was not noticed");
       attempts.attempt(longer, false, where);
     }
     CHECK(!attempts.attempt(c.file + '\0', false, name).empty());

@@ -22,14 +22,18 @@ std::string archive(const std::string& pickle) {
   return zip_archive({{"a/data.pkl", pickle}, {"a/data/0", data}});
 }
 
-PickleWriter& weight(PickleWriter& pickle) {
-  return pickle.text("w").begin_tensor().storage("FloatStorage", "0", 8).tensor(0, {8}, {1}).set_item();
+PickleWriter& add_weight_tensor(PickleWriter& pickle) {
+  return pickle.text("w").begin_tensor().storage("FloatStorage", "0", 8).end_tensor(0, {8}, {1}).set_item();
 }
 
 std::string one_tensor(int64_t offset, const std::vector<int64_t>& shape, const std::vector<int64_t>& strides,
                        int64_t elements = 8) {
   PickleWriter pickle;
-  pickle.empty_dict().text("w").begin_tensor().storage("FloatStorage", "0", elements).tensor(offset, shape, strides);
+  pickle.empty_dict()
+      .text("w")
+      .begin_tensor()
+      .storage("FloatStorage", "0", elements)
+      .end_tensor(offset, shape, strides);
   return archive(pickle.set_item().stop());
 }
 
@@ -68,16 +72,17 @@ TEST_CASE("a pickle that names os.system, eval and similar functions runs nothin
                                                            {"numpy.core.multiarray", "scalar"}};
   Attempts attempts("pickle, names of functions");
   for (const auto& [module, name] : functions) {
-    // The call stands beside a valid tensor. The reader sees it as data and leaves it out.
+    // The state dict has the call beside a valid tensor. The reader doesn't execute the call and ignores its entry.
     PickleWriter beside;
     beside.empty_dict().text("extra").global(module, name).text(command).op('\x85').reduce().set_item();
-    const std::string error = attempts.attempt(archive(weight(beside).stop()), false, name);
+    const std::string error = attempts.attempt(archive(add_weight_tensor(beside).stop()), false, name);
     if (std::string(module).starts_with("torch")) {
       CHECK(contains(error, "not supported"));  // torch would make a tensor of this entry of the state dict
     } else {
       CHECK(error.empty());
     }
-    // The call is also tried as the whole file, as a new object, with state, and by STACK_GLOBAL.
+    // The call is also tried as the only content of the file: as a plain call, as a new object with a state, and with
+    // the function named by the opcode STACK_GLOBAL.
     PickleWriter whole;
     whole.global(module, name).text(command).op('\x85').reduce();
     CHECK(contains(attempts.attempt(archive(whole.stop()), false, name), "pickled object of class"));
@@ -149,7 +154,7 @@ TEST_CASE("malformed storages and persistent ids are errors") {
   Attempts attempts("pickle, storages");
   for (const auto& write : cases) {
     PickleWriter pickle;
-    weight(pickle.empty_dict()).text("x");
+    add_weight_tensor(pickle.empty_dict()).text("x");
     write(pickle);
     CHECK(!attempts.attempt(archive(pickle.set_item().stop()), false, "storage").empty());
   }
@@ -256,7 +261,7 @@ TEST_CASE("bombs of nesting, sharing, cycles and large numbers take little time 
     PickleWriter pickle;
     pickle.empty_dict();
     write(pickle);
-    return weight(pickle).stop();
+    return add_weight_tensor(pickle).stop();
   };
   // Each list contains the previous one twice, which makes 2^60 leaves in 60 nodes.
   const std::string doubling = with_weight([](PickleWriter& p) {
@@ -297,7 +302,7 @@ TEST_CASE("bombs of nesting, sharing, cycles and large numbers take little time 
         .append("q\x05")
         .empty_dict();
     p.text("_content").append("h\x05").set_item().op('b').set_item();
-    return weight(p.text("model").empty_dict()).set_item().stop();
+    return add_weight_tensor(p.text("model").empty_dict()).set_item().stop();
   }();
   const Case cases[] = {
       {"200,000 nested lists", start + deep + std::string(199999, 'a') + ".", false},
@@ -339,10 +344,10 @@ TEST_CASE("malformed legacy files are errors") {
   };
   const std::string magic = PickleWriter().append("\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19").stop();
   const std::string protocol = PickleWriter().integer(1001).stop();
-  const std::string big = PickleWriter().empty_dict().text("little_endian").truth(false).set_item().stop();
-  const std::string little = PickleWriter().empty_dict().text("little_endian").truth(true).set_item().stop();
+  const std::string big = PickleWriter().empty_dict().text("little_endian").boolean(false).set_item().stop();
+  const std::string little = PickleWriter().empty_dict().text("little_endian").boolean(true).set_item().stop();
   PickleWriter object;
-  object.empty_dict().text("w").begin_tensor().storage("FloatStorage", "k", 1, true).tensor(0, {1}, {1}).set_item();
+  object.empty_dict().text("w").begin_tensor().storage("FloatStorage", "k", 1, true).end_tensor(0, {1}, {1}).set_item();
   const auto file = [&](const std::function<void(PickleWriter&)>& keys, const std::string& tail) {
     PickleWriter list;
     list.op(']');

@@ -108,7 +108,7 @@ TEST_CASE("safetensors files that break the format's rules are refused") {
   CHECK(!attempts.attempt(with_empty("[0,9223372036854775807,9223372036854775807]"), false, "large sides").empty());
 }
 
-TEST_CASE("files of other kinds are refused by the name of their kind") {
+TEST_CASE("files of other kinds are refused with an error that names their kind") {
   const std::pair<std::string, const char*> cases[] = {
       {"version https://git-lfs.github.com/spec/v1\noid sha256:00\n", "Git LFS"},
       {"\x89LNFR\r\n\x1a and so on", "already a converted model"},

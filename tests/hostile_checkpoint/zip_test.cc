@@ -15,7 +15,7 @@ namespace {
 
 std::string one_tensor_pickle(int64_t elements = 4) {
   PickleWriter pickle;
-  pickle.empty_dict().text("w").begin_tensor().storage("FloatStorage", "0", elements).tensor(0, {elements}, {1});
+  pickle.empty_dict().text("w").begin_tensor().storage("FloatStorage", "0", elements).end_tensor(0, {elements}, {1});
   return pickle.set_item().stop();
 }
 
@@ -23,7 +23,7 @@ const std::string four_floats(16, '\x01');
 
 std::vector<HandZipEntry> sound_entries() { return {{"a/data.pkl", one_tensor_pickle()}, {"a/data/0", four_floats}}; }
 
-// Returns the offset of the n-th signature PK xy, counted from 0.
+// Returns the offset of the n-th record with this signature, counted from 0.
 size_t find_record(const std::string& file, const char* signature, int n) {
   size_t at = file.find(signature);
   while (n-- > 0) at = file.find(signature, at + 4);
@@ -175,7 +175,7 @@ TEST_CASE("malformed archives are refused") {
 }
 
 TEST_CASE("entries that overlap are refused even if their headers are valid") {
-  // The outer entry's data contains a whole local entry, which the directory names too.
+  // The data of the outer entry contain a complete local entry, and the central directory lists both entries.
   const std::string inner_data = four_floats;
   const std::string inner = "PK\x03\x04" + raw(uint16_t{20}) + raw(uint16_t{0}) + raw(uint16_t{0}) + raw(uint32_t{0}) +
                             raw(linformer::convert::crc32(as_bytes(inner_data))) + raw(uint32_t{16}) +

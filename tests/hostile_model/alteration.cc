@@ -37,7 +37,7 @@ void touch(const std::string& text) { touch(std::span<const char>(text)); }
 
 }  // namespace
 
-bool is_clear(const Status& status) {
+bool is_clear_error(const Status& status) {
   const bool blames_file = status.code() == Code::corrupt_file || status.code() == Code::unsupported;
   return blames_file && std::strlen(status.message()) > 20;
 }
@@ -51,9 +51,15 @@ std::string touch_everything(const std::shared_ptr<const Model>& model) {
     touch(std::span<const uint64_t>(description.tensors[i].shape));
     touch(std::span(model->data(static_cast<TensorIndex>(i)), description.tensors[i].bytes));
   }
-  for (const LayerDescription& layer : description.encoder.layers) {
-    touch(std::span<const uint32_t>(layer.attention.key_projections));
-    touch(std::span<const uint32_t>(layer.attention.value_projections));
+  for (const EncoderDescription* encoder : {&description.encoder, &description.decoder}) {
+    for (const LayerDescription& layer : encoder->layers) {
+      touch(std::span<const uint32_t>(layer.attention.key_projections));
+      touch(std::span<const uint32_t>(layer.attention.value_projections));
+    }
+  }
+  for (const Prompt& prompt : description.embedding.prompts) {
+    touch(prompt.name);
+    touch(prompt.text);
   }
   for (const ClassificationHead& head : description.heads) {
     touch(head.name);
@@ -69,6 +75,14 @@ std::string touch_everything(const std::shared_ptr<const Model>& model) {
   touch(std::span<const int32_t>(t.single_template));
   touch(std::span<const int32_t>(t.pair_template));
   touch(t.continuing_prefix);
+  touch(t.rules.charsmap);
+  touch(t.rules.token_uses);
+  touch(t.rules.exact_scores);
+  for (const NormalizerStep& step : t.rules.steps) {
+    touch(step.pattern);
+    touch(step.content);
+  }
+  for (const SplitStep& step : t.rules.splits) touch(step.pattern);
   return {};
 }
 
@@ -92,8 +106,8 @@ void Outcome::load(std::span<const std::byte> file, const LoadOptions& options,
   message_ = model.status().message();
   if (!model.ok()) {
     ++errors_;
-    // After a colon, the message must say what to do.
-    if (!is_clear(model.status()) || message_.find(": ") == std::string::npos)
+    // The message must have a colon, after which it says what to do.
+    if (!is_clear_error(model.status()) || message_.find(": ") == std::string::npos)
       FAIL_CHECK(what() << " gave the error \"" << message_ << "\"");
     return;
   }

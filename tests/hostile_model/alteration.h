@@ -15,9 +15,10 @@ namespace linformer_test {
 
 // A function that is called with each altered model that loads. It returns what is wrong with the model, or "".
 using OnLoaded = std::string (*)(const std::shared_ptr<const linformer::Model>& model);
-// Reads everything that the description refers to.
+// Reads the data of all tensors, and every text and list of the description. Returns "".
 std::string touch_everything(const std::shared_ptr<const linformer::Model>& model);
-// Does the same, and then makes a session and a tokenizer of the model. Each must give a clear error or run.
+// Does the same as touch_everything(), and then makes a tokenizer and a session of the model. Each must give a clear
+// error or run. In builds with sanitizers only every eighth model runs.
 std::string run_model(const std::shared_ptr<const linformer::Model>& model);
 extern const OnLoaded on_loaded;
 
@@ -48,7 +49,7 @@ class Outcome {
 };
 
 // Returns whether the status has a code that blames the file, and a sentence.
-bool is_clear(const linformer::Status& status);
+bool is_clear_error(const linformer::Status& status);
 
 // Makes [begin, end) unreadable under the address sanitizer as long as the object exists.
 class Unreadable {

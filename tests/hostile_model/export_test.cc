@@ -185,7 +185,7 @@ TEST_CASE("export: a file with one defect is refused") {
       {"longer than", [](Source& t) { t.name = std::string(2000, 'x'); }},
       {"not text", [](Source& t) { t.name = "\xff"; }},
       {"not text", [](Source& t) { t.name = std::string("a\0b", 3); }},
-      {"no tensor of safetensors", [](Source& t) { t.name = "__metadata__"; }},
+      {"a name that safetensors reserves", [](Source& t) { t.name = "__metadata__"; }},
       {"dimension of 0",
        [](Source& t) {
          t.shape = {0, 16};
@@ -272,7 +272,7 @@ TEST_CASE("export: an error leaves no file") {
       if (!contains(error.what(), "model.lnfr")) FAIL_CHECK(error.what());
     }
     errors += failed;
-    if (folder.entries() != (failed ? 1 : 2)) FAIL_CHECK(field.path << " left a file");
+    if (folder.entry_count() != (failed ? 1 : 2)) FAIL_CHECK(field.path << " left a file");
     std::filesystem::remove(out);
   }
   std::printf("export: %d errors on disk, none left a file\n", errors);

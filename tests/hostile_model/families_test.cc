@@ -1,4 +1,4 @@
-// Alters the numbers of files, one file for each way to attend and to read.
+// Alters each number of several files. There is one file for each kind of attention and of input.
 #include <doctest/doctest.h>
 
 #include <cstdio>
@@ -39,7 +39,7 @@ Projection windows(ProjectionKind kind) {
 }
 
 const Variant variants[] = {
-    {"everything", [](TinyModel& tiny) { tiny.use_everything(); }},
+    {"everything", [](TinyModel& tiny) { tiny.set_every_field(); }},
     {"full attention, embeddings",
      [](TinyModel& tiny) {
        ModelDescription& model = tiny.builder.description;
@@ -100,7 +100,7 @@ const Variant variants[] = {
      }},
 };
 
-// Returns 0, 1, all ones, and `value` plus and minus one.
+// Returns 0, 1, 2, the unsigned and the signed maximum, and `value` plus and minus one, without those equal to `value`.
 std::vector<uint64_t> hostile_values(uint64_t value, size_t bytes) {
   const uint64_t ones = bytes == 8 ? ~0ull : (1ull << (8 * bytes)) - 1;
   std::vector<uint64_t> values;
@@ -132,7 +132,7 @@ TEST_CASE("a file with any number set to a hostile value gives an error or a usa
       if (field.floating) values.insert(values.end(), {0x7fc00000, 0x7f800000, 0xbf800000});
       for (uint64_t hostile : values) {
         std::memcpy(at, &hostile, field.bytes);
-        file.fix_metadata();
+        file.fix_checksums();
         outcome.load(file.bytes(), {Verify::never, 0}, [&] { return field.path + " = " + std::to_string(hostile); });
       }
       std::memcpy(at, &value, field.bytes);

@@ -30,13 +30,13 @@ class HostileFile {
   }
 
   // Sets the checksums of the metadata and of the header to those of the altered bytes.
-  void fix_metadata() {
+  void fix_checksums() {
     linformer::Header header = original_;
     header.metadata_checksum = linformer::hash_bytes(metadata());
-    store(header);
+    write_header(header);
   }
   // Stores `header` with a right checksum of itself.
-  void store(linformer::Header header) {
+  void write_header(linformer::Header header) {
     header.header_checksum = linformer::checksum_of(header);
     std::memcpy(bytes_.data(), &header, sizeof header);
   }

@@ -14,18 +14,20 @@ namespace {
 using namespace linformer;
 
 std::string objection(const char* what, const Status& status) {
-  return status.ok() || is_clear(status) ? "" : std::string(what) + " gave the error \"" + status.message() + "\"";
+  return status.ok() || is_clear_error(status) ? ""
+                                               : std::string(what) + " gave the error \"" + status.message() + "\"";
 }
 
-// Encodes texts with the model's own tokenizer. The embedding must have all ids. Returns what is wrong, or "".
+// Encodes texts with the model's own tokenizer. Ids must be in the encoder's vocabulary. Returns what is wrong, or "".
 std::string tokenize(const Model& model) {
   const Result<Tokenizer> tokenizer = TokenizerFactory::create(model.description().tokenizer);
   if (!tokenizer.ok()) return objection("the tokenizer", tokenizer.status());
   Encoding encoding;
   EncodeOptions options;
   options.token_strings = true;
-  for (const Status& status : {tokenizer.value().encode("The inner\xff booth, 2!", options, &encoding),
-                               tokenizer.value().encode("here <mask>", "there", options, &encoding)}) {
+  for (const bool pair : {false, true}) {
+    const Status status = pair ? tokenizer.value().encode("here <mask>", "there", options, &encoding)
+                               : tokenizer.value().encode("The inner\xff booth, 2!", options, &encoding);
     // A tokenizer without a template for pairs or an id for unknown tokens may refuse the text.
     if (!status.ok()) continue;
     for (int32_t id : encoding.ids()) {

@@ -326,21 +326,22 @@ TEST_CASE("positions in attention that can't have them are refused") {
          attention(m).window = 1;
        }},
       {"window beside keys that are compressed first",
-       "window is beside compressed keys, which need the order after_linear",
+       "window is used with compressed keys, which need the order after_linear",
        [&](ModelDescription& m) { attention(m).window = 1; }},
-      {"window in a causal layer", "window is beside compressed keys, which a causal layer can't have",
+      {"window in a causal layer", "window is used with compressed keys, which a causal layer can't have",
        [&](ModelDescription& m) {
          after_linear(m);
          attention(m).window = 1;
          attention(m).causal = true;
        }},
-      {"window beside scaled keys", "window is beside compressed keys, which need the order after_linear",
+      {"window beside scaled keys", "window is used with compressed keys, which need the order after_linear",
        [&](ModelDescription& m) {
          after_linear(m);
          for (Projection& projection : m.encoder.projections) projection.length_scale = LengthScale::inverse_root;
          attention(m).window = 1;
        }},
-      {"window beside pooled keys", "window is beside compressed keys, which need one linear projection for all heads",
+      {"window beside pooled keys",
+       "window is used with compressed keys, which need one linear projection for all heads",
        [&](ModelDescription& m) {
          use_in_layer_0(m, pool(4, 5, 5));
          attention(m).window = 1;
@@ -402,7 +403,7 @@ TEST_CASE("positions in attention that can't have them are refused") {
          attention(m).position_bias = m.encoder.layers[0].ffn_in.bias;
        }},
       {"position bias beside pooled keys",
-       "window is beside compressed keys, which need one linear projection for all heads",
+       "window is used with compressed keys, which need one linear projection for all heads",
        [&](ModelDescription& m) {
          use_in_layer_0(m, pool(4, 5, 5));
          attention(m).window = 1;

@@ -127,7 +127,7 @@ TEST_CASE("tokenizers whose tokens contradict themselves or the vocabulary are r
        [](ModelDescription& m) { unigram(m).rules.token_uses = unknown_use; }},
       {"too few exact scores", "exact_scores has 1 entries",
        [](ModelDescription& m) { unigram(m).rules.exact_scores = std::span(exact).first(1); }},
-      {"exact score infinite", "exact_scores has no finite number at 1",
+      {"exact score infinite", "exact_scores has an infinite number or NaN at index 1",
        [](ModelDescription& m) { unigram(m).rules.exact_scores = unbounded_exact; }},
       {"too many steps", "steps has 65 entries", [](ModelDescription& m) { unigram(m).rules.steps.resize(65); }},
       {"unknown step", "normalizer kind is 13",
@@ -139,7 +139,7 @@ TEST_CASE("tokenizers whose tokens contradict themselves or the vocabulary are r
          unigram(m).rules.steps = {{NormalizerKind::replace, "a", latin}};
        }},
       {"unknown prefix", "prefix_mark is 3", [](ModelDescription& m) { unigram(m).rules.prefix_mark = PrefixMark{3}; }},
-      {"score infinite", "no finite number at 2",
+      {"score infinite", "an infinite number or NaN at index 2",
        [](ModelDescription& m) {
          wordpiece(m).scores = unbounded;
          m.tokenizer.kind = TokenizerKind::unigram;
@@ -196,7 +196,7 @@ TEST_CASE("tokenizers whose ids and templates contradict the vocabulary are refu
        [](ModelDescription& m) {
          m.tokenizer.pair_types = {0, 1};
        }},
-      {"third type", "has the type 2", [](ModelDescription& m) { m.tokenizer.pair_types = {0, 0, 0, 0, 2, 0}; }},
+      {"third type", "has the token type 2", [](ModelDescription& m) { m.tokenizer.pair_types = {0, 0, 0, 0, 2, 0}; }},
       {"prefix not UTF-8", "continuing_prefix",
        [](ModelDescription& m) { m.tokenizer.continuing_prefix = std::string("#\xc3"); }},
       {"words of no characters", "max_word_characters is 0",

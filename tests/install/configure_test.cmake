@@ -10,7 +10,7 @@ endif()
 file(REMOVE_RECURSE ${work})
 file(MAKE_DIRECTORY ${work})
 
-# With these options CMake finds nothing of the system, except for libraries that are given by name.
+# With these options CMake finds no library of the system, except those whose paths are passed to it.
 set(bare -DCMAKE_FIND_USE_CMAKE_SYSTEM_PATH=OFF -DCMAKE_FIND_USE_SYSTEM_ENVIRONMENT_PATH=OFF)
 set(library -DLINFORMER_BUILD_TESTS=OFF -DLINFORMER_BUILD_APPS=OFF -DLINFORMER_BUILD_CONVERTER=OFF)
 
@@ -28,7 +28,8 @@ function(tree_configures name expected words)
   set(said "${text}" PARENT_SCOPE)
 endfunction()
 
-# configures(NAME CODE WORDS ARGUMENTS...): does the same for the library alone, without libraries of the system.
+# configures(NAME CODE WORDS ARGUMENTS...): like tree_configures(), but for the library alone and without libraries of
+# the system.
 function(configures name expected words)
   tree_configures(${name} ${expected} "${words}" ${bare} ${library} ${ARGN})
 endfunction()
@@ -36,7 +37,8 @@ endfunction()
 if(CHECK STREQUAL "missing")
   set(headers ${dependencies})
   list(FILTER headers EXCLUDE REGEX "XSIMD")
-  configures(no_backends 0 "oneDNN is not here: built without it.*OpenBLAS is not here" ${dependencies})
+  configures(no_backends 0 "oneDNN was not found: linformer is built without it.*OpenBLAS was not found"
+    ${dependencies})
   configures(onednn 1
     "dnnl.h, for the oneDNN backend: install libdnnl-dev, set DNNL_INCLUDE_DIR, .*-DLINFORMER_ONEDNN=OFF"
     ${dependencies} -DLINFORMER_ONEDNN=ON)
@@ -52,12 +54,12 @@ if(CHECK STREQUAL "missing")
   configures(no_such_kernels 1 "LINFORMER_KERNELS names \"avx3\": on x86_64 it may be all, or name scalar;avx2;avx512" ${dependencies}
     -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=x86_64 -DLINFORMER_KERNELS=avx3)
   configures(no_xsimd_wanted 0 "Generating done" ${headers} -DLINFORMER_KERNELS=scalar)
-  configures(lonely_kernels 1 "names avx512, which stands on avx2: add avx2" ${dependencies}
+  configures(lonely_kernels 1 "names avx512, whose kernels need those for avx2: add avx2" ${dependencies}
     -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=x86_64 -DLINFORMER_KERNELS=avx512)
 
   file(MAKE_DIRECTORY ${work}/archives)
   set(fetch -DLINFORMER_FETCH_DEPS=ON -DLINFORMER_DEPS_DIR=${work}/archives)
-  configures(no_archive 1 "has no xsimd-[0-9.]+.tar.gz: put there what https://" ${fetch}
+  configures(no_archive 1 "has no xsimd-[0-9.]+.tar.gz: download https://" ${fetch}
     -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=x86_64)
   configures(no_xxhash 1 "has no xxHash-[0-9.]+.tar.gz" ${fetch} -DCMAKE_SYSTEM_NAME=Linux
     -DCMAKE_SYSTEM_PROCESSOR=riscv64)
@@ -90,7 +92,7 @@ elseif(CHECK STREQUAL "missing_packages")
   endwhile()
   tree_configures(no_packages 1 "${all} On Debian and Ubuntu: ${installs} " ${hidden} -DLINFORMER_BUILD_TESTS=ON)
   # Without -DLINFORMER_BUILD_TESTS=ON a missing doctest isn't an error.
-  tree_configures(no_tests 0 "doctest is not here: built without tests .*Generating done"
+  tree_configures(no_tests 0 "doctest was not found: tests are not built .*Generating done"
     -DCMAKE_DISABLE_FIND_PACKAGE_doctest=ON)
 
 elseif(CHECK STREQUAL "fetched")

@@ -55,12 +55,12 @@ void write_texts(const std::string& folder) {
       if (word > 0) out << (chance.one_in(8) ? ", " : " ");
       const uint32_t syllables = chance.pick(1, 4);
       for (uint32_t i = 0; i < syllables; ++i) {
-        out << chance.of({"b", "d", "f", "gr", "k", "l", "m", "n", "pr", "s", "st", "t", "v", "w"})
-            << chance.of({"a", "e", "i", "o", "u", "ai", "ea", "ou", "\xc3\xa9"})
-            << chance.of({"", "", "n", "r", "s", "t", "ng", "lly"});
+        out << chance.one_of({"b", "d", "f", "gr", "k", "l", "m", "n", "pr", "s", "st", "t", "v", "w"})
+            << chance.one_of({"a", "e", "i", "o", "u", "ai", "ea", "ou", "\xc3\xa9"})
+            << chance.one_of({"", "", "n", "r", "s", "t", "ng", "lly"});
       }
     }
-    out << chance.of({".\n", "!\n", "?\n", " \xe2\x80\xa6\n"});
+    out << chance.one_of({".\n", "!\n", "?\n", " \xe2\x80\xa6\n"});
   }
   if (!out.flush()) throw std::runtime_error("can't write texts.txt");
 }

@@ -95,7 +95,7 @@ TEST_CASE("bf16 is chosen by the processor's vendor, model and instructions") {
     platform::CpuId one;
     one.eax = row.signature;
     one.ecx = row.flags;
-    Processor processor = processor_of(leaf_of(row.vendor), one);
+    Processor processor = processor_from_cpuid(leaf_of(row.vendor), one);
     CHECK(std::string(processor.vendor) == row.vendor);
     CHECK(processor.family == row.family);
     CHECK(processor.model == row.model);
@@ -114,7 +114,7 @@ TEST_CASE("bf16 is never chosen without an instruction for it, and always with A
     CAPTURE(std::string(row.name));
     platform::CpuId one;
     one.eax = row.signature;
-    Processor processor = processor_of(leaf_of(row.vendor), one);
+    Processor processor = processor_from_cpuid(leaf_of(row.vendor), one);
     CHECK(!choose_bf16(processor).faster);
     processor.avx512_bf16 = processor.amx = true;
     CHECK(choose_bf16(processor).faster);
@@ -123,7 +123,7 @@ TEST_CASE("bf16 is never chosen without an instruction for it, and always with A
 
 TEST_CASE("the kernel tables have the choice for this machine") {
   Processor processor = this_processor();
-  const auto usable = [](Extension extension) { return carries(extension) && machine_has(extension); };
+  const auto usable = [](Extension extension) { return build_has_kernels(extension) && machine_has(extension); };
   processor.avx512_bf16 = usable(Extension::avx512_bf16);
   processor.amx = processor.avx512_bf16 && usable(Extension::amx);
   processor.neon_bf16 = usable(Extension::neon_bf16);

@@ -18,7 +18,7 @@ float flushed(float x) { return std::fabs(x) < 0x1p-126f ? std::copysign(0.f, x)
 // Returns a + b rounded to odd: truncated to a float, with the last bit set if the truncation changed the value.
 float odd_sum(float a, float b) {
   const double x = static_cast<double>(a), y = static_cast<double>(b), sum = x + y;
-  const double part = sum - x, error = (x - (sum - part)) + (y - part);  // The exact x + y less the rounded sum.
+  const double part = sum - x, error = (x - (sum - part)) + (y - part);  // The exact x + y minus the rounded sum.
   uint64_t bits = std::bit_cast<uint64_t>(sum);
   if (error != 0) {
     if ((error < 0) != (sum < 0)) --bits;  // The sum was rounded away from zero.
@@ -32,10 +32,10 @@ float odd_sum(float a, float b) {
 float of_bf16(const char* p) {
   uint16_t bits;
   std::memcpy(&bits, p, sizeof bits);
-  return flushed(static_cast<float>(value_of(ElementType::bf16, bits)));
+  return flushed(static_cast<float>(half_to_double(ElementType::bf16, bits)));
 }
 
-std::vector<float> bfdot_result(const NarrowProblem& problem) {
+std::vector<float> bfdot_result(const LowPrecisionProblem& problem) {
   std::vector<float> c(static_cast<size_t>((problem.m - 1) * problem.c_ld + problem.n), quiet_nan);
   for (int64_t i = 0; i < problem.m; ++i) {
     for (int64_t j = 0; j < problem.n; ++j) {
@@ -70,13 +70,13 @@ TEST_CASE("odd_sum() rounds to odd") {
 }
 
 TEST_CASE("NEON's bf16 products have the bits that BFDOT computes") {
-  for (const Kernels* kernels : narrow_kernels()) {
+  for (const Kernels* kernels : all_kernel_variants()) {
     if (kernels->isa != Isa::neon || kernels->gemm_bf16 == nullptr) continue;
     Random random(18);
     for (int round = 0; round < 150; ++round) {
       const int64_t m = random_size(random, 1, round % 10 == 0 ? 150 : 20);
       const int64_t k = random_size(random, 1, round % 7 == 0 ? 2000 : 300);
-      NarrowProblem problem(random, ElementType::bf16, m, random_size(random, 1, 130), k);
+      LowPrecisionProblem problem(random, ElementType::bf16, m, random_size(random, 1, 130), k);
       problem.epilogue.accumulate = random() % 4 == 0;
       if (!problem.epilogue.accumulate) {
         if (random() % 2 == 0) problem.epilogue.bias = problem.bias.data();

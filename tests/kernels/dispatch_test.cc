@@ -14,7 +14,7 @@ using namespace linformer;
 TEST_CASE("kernels_for() returns the requested table, the environment's table or the best one") {
   for (Isa isa : {Isa::scalar, Isa::avx2, Isa::avx512, Isa::neon}) {
     const Kernels* table = kernels_for(isa);
-    const bool carried = isa == Isa::scalar || carries(name_of(isa));
+    const bool carried = isa == Isa::scalar || build_has_kernels(name_of(isa));
     CHECK((table != nullptr) == (carried && machine_has(isa)));
     if (table != nullptr) CHECK(table->isa == isa);
   }
@@ -29,7 +29,7 @@ TEST_CASE("kernels_for() returns the requested table, the environment's table or
   for (Isa isa : {Isa::avx2, Isa::avx512, Isa::neon}) {
     set_environment("LINFORMER_ISA", name_of(isa));
     CHECK(kernels_for(Isa::automatic) == kernels_for(isa));
-    CHECK(kernels_for(Isa::scalar) != nullptr);  // A named set doesn't depend on the environment.
+    CHECK(kernels_for(Isa::scalar) != nullptr);  // The environment only decides for `automatic`.
   }
   set_environment("LINFORMER_ISA", "no such set");
   CHECK(kernels_for(Isa::automatic) == nullptr);
@@ -43,7 +43,7 @@ TEST_CASE("kernels_for() returns the requested table, the environment's table or
 
 TEST_CASE("a table has kernels for bf16 if the machine has instructions for it") {
   for (const Kernels* table : linformer_test::all_kernels()) {
-    const auto usable = [](Extension extension) { return carries(extension) && machine_has(extension); };
+    const auto usable = [](Extension extension) { return build_has_kernels(extension) && machine_has(extension); };
     const bool x86 = table->isa == Isa::avx512 && usable(Extension::avx512_bf16);
     const bool multiplies_bf16 = x86 || (table->isa == Isa::neon && usable(Extension::neon_bf16));
     const auto has = [](auto kernel) { return kernel != nullptr; };

@@ -49,7 +49,7 @@ struct Problem {
     fill_random(random, bias_values.data(), n);
     fill_random(random, row_bias_values.data(), m);
     fill_random(random, residual_values.data(), residual_values.size());
-    // C may be read only to accumulate or as residual. It is filled with NaN otherwise, which shows any other read.
+    // C may be read only if the product is added to it or if it is the residual. Otherwise NaN shows that it was read.
     c_before.fill(quiet_nan);
     if (accumulate || (residual && residual_is_c)) fill_random(random, c_before.data(), c_before.size());
     std::vector<float> plain(static_cast<size_t>(k * n));
@@ -65,7 +65,7 @@ struct Problem {
         } else {
           const uint16_t half = truncate_to(type, value);
           std::memcpy(b.data() + at * 2, &half, 2);
-          kept = value_of(type, half);
+          kept = half_to_double(type, half);
         }
         b_values[static_cast<size_t>(i * n + j)] = kept;
       }
@@ -104,7 +104,7 @@ struct Problem {
     if (accumulate) return x + static_cast<double>(c_before[i * c_ld + j]);
     if (row_bias) x += static_cast<double>(row_bias_values[i]);
     if (bias) x += static_cast<double>(bias_values[j]);
-    x = activated(activation, x);
+    x = apply_activation(activation, x);
     if (residual) {
       x += static_cast<double>(residual_is_c ? c_before[i * c_ld + j] : residual_values[i * residual_ld + j]);
     }

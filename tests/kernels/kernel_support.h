@@ -92,7 +92,7 @@ inline int64_t panel_index(linformer::ElementType type, int64_t k, int64_t i, in
   return j / 16 * depth * 16 + i / together * together * 16 + j % 16 * together + i % together;
 }
 
-inline double activated(linformer::Activation activation, double x) {
+inline double apply_activation(linformer::Activation activation, double x) {
   switch (activation) {
     case linformer::Activation::none:
       return x;
@@ -132,7 +132,7 @@ inline uint16_t truncate_to(linformer::ElementType type, float value) {
                         : static_cast<uint16_t>(sign | (mantissa | 1024u) >> (1 - exponent));
 }
 
-inline double value_of(linformer::ElementType type, uint16_t half) {
+inline double half_to_double(linformer::ElementType type, uint16_t half) {
   if (type == linformer::ElementType::bf16) {
     const uint32_t bits = static_cast<uint32_t>(half) << 16;
     float value;

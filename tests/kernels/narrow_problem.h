@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/checked.h"
 #include "base/cpu.h"
 #include "kernels/carried.h"
 #include "kernels/kernel_support.h"
@@ -14,10 +15,8 @@ namespace linformer_test {
 
 using namespace linformer;
 
-constexpr int64_t padded(int64_t count, int64_t to) { return (count + to - 1) / to * to; }
-
 // A[M, K] and B[K, N] in bf16 or int8, with the scales, sums, bias and residual of a product.
-struct NarrowProblem {
+struct LowPrecisionProblem {
   ElementType type;
   int64_t m, n, k, a_ld, c_ld;
   Epilogue epilogue;
@@ -26,19 +25,19 @@ struct NarrowProblem {
   GuardedArray<int32_t> sums;
   std::vector<RowScale> rows;
 
-  NarrowProblem(Random& random, ElementType element, int64_t row_count, int64_t col_count, int64_t depth)
+  LowPrecisionProblem(Random& random, ElementType element, int64_t row_count, int64_t col_count, int64_t depth)
       : type(element),
         m(row_count),
         n(col_count),
         k(depth),
-        a_ld(padded(k, 64) + 64 * random_size(random, 0, 1)),
+        a_ld(round_up(k, 64) + 64 * random_size(random, 0, 1)),
         c_ld(n + random_size(random, 0, 5)),
-        a(((m - 1) * a_ld + padded(k, panel_depth(type))) * element_bytes(type)),
+        a(((m - 1) * a_ld + round_up(k, panel_k_multiple(type))) * element_bytes(type)),
         b(panel_elements(type, k, n) * element_bytes(type)),
         bias(n),
         residual(m * c_ld),
-        scales(padded(n, 16)),
-        sums(padded(n, 16) * int8_slices(k)),
+        scales(round_up(n, 16)),
+        sums(round_up(n, 16) * int8_slices(k)),
         rows(static_cast<size_t>(m * int8_slices(k))) {
     fill_random(random, bias.data(), n);
     fill_random(random, residual.data(), residual.size());
@@ -49,19 +48,19 @@ struct NarrowProblem {
     std::uniform_real_distribution<float> values(-1.f, 1.f);
     for (RowScale& row : rows) row = {values(random), static_cast<int32_t>(random() % 256)};
     for (int64_t i = 0; i < m; ++i) {
-      for (int64_t j = 0; j < k; ++j) store(a.data(), i * a_ld + j, values(random), random() % 256);
-      for (int64_t j = k; j < padded(k, 4); ++j) store(a.data(), i * a_ld + j, 0.f, 0);
+      for (int64_t j = 0; j < k; ++j) store_element(a.data(), i * a_ld + j, values(random), random() % 256);
+      for (int64_t j = k; j < round_up(k, 4); ++j) store_element(a.data(), i * a_ld + j, 0.f, 0);
     }
     for (int64_t i = 0; i < k; ++i) {
       for (int64_t j = 0; j < n; ++j) {
         const int32_t code = static_cast<int32_t>(random() % 255) - 127;
-        store(b.data(), panel_index(type, k, i, j), values(random), static_cast<uint32_t>(code));
-        sums[i / int8_slice * padded(n, 16) + j] += code;
+        store_element(b.data(), panel_index(type, k, i, j), values(random), static_cast<uint32_t>(code));
+        sums[i / int8_slice * round_up(n, 16) + j] += code;
       }
     }
   }
 
-  void store(char* to, int64_t index, float value, uint32_t code) const {
+  void store_element(char* to, int64_t index, float value, uint32_t code) const {
     if (type == ElementType::bf16) {
       const uint16_t bits = truncate_to(ElementType::bf16, value);
       std::memcpy(to + index * 2, &bits, 2);
@@ -81,7 +80,7 @@ struct NarrowProblem {
     g.b = {b.data(), type, RightLayout::panel16, k, n};
     g.b.scales = scales.data();
     g.b.sums = sums.data();
-    g.b.sums_ld = padded(n, 16);
+    g.b.sums_ld = round_up(n, 16);
     g.b = g.b.part(0, k, col, cols);
     const int64_t width = c.type == ElementType::f32 ? 4 : 2;
     c.data = static_cast<char*>(c.data) + (begin * c.ld + col) * width;
@@ -109,7 +108,7 @@ struct NarrowProblem {
   }
 };
 
-inline bool has(const Kernels& kernels, ElementType type) {
+inline bool has_gemm(const Kernels& kernels, ElementType type) {
   return (type == ElementType::bf16 ? kernels.gemm_bf16 : kernels.gemm_int8) != nullptr;
 }
 
@@ -119,31 +118,31 @@ inline void check_equal(const std::vector<float>& a, const std::vector<float>& b
 }
 
 // Returns whether bf16 is multiplied by AMX, which adds in another order than the other kernels (tiles_test.cc).
-inline bool by_tiles([[maybe_unused]] const Kernels& kernels) {
-  if constexpr (carries(Extension::amx)) return kernels.gemm_bf16 == amx_gemm_bf16;
+inline bool uses_amx([[maybe_unused]] const Kernels& kernels) {
+  if constexpr (build_has_kernels(Extension::amx)) return kernels.gemm_bf16 == amx_gemm_bf16;
   return false;
 }
 
 // Returns whether GELU is computed from AVX-512's tables. Without VNNI, int8 products use the kernels of AVX2.
 inline bool has_gelu_tables([[maybe_unused]] const Kernels& kernels, [[maybe_unused]] ElementType type) {
-  if constexpr (carries("avx512")) {
+  if constexpr (build_has_kernels("avx512")) {
     return kernels.isa == Isa::avx512 &&
            (type == ElementType::bf16 || kernels.gemm_int8 != kernels_for(Isa::avx2)->gemm_int8);
   }
   return false;
 }
 
-// Returns all_kernels(), and also the tables that this machine would have if it lacked some extensions of AVX-512.
-inline std::vector<const Kernels*> narrow_kernels() {
+// Returns all_kernels(), and also the tables that this machine would have without some extensions of AVX-512 or NEON.
+inline std::vector<const Kernels*> all_kernel_variants() {
   std::vector<const Kernels*> tables = all_kernels();
-  if constexpr (carries("avx512")) {
+  if constexpr (build_has_kernels("avx512")) {
     if (const Kernels* avx512 = kernels_for(Isa::avx512); avx512 != nullptr) {
       static Kernels without_vnni = *avx512;
       without_vnni.gemm_int8 = kernels_for(Isa::avx2)->gemm_int8;
       tables.push_back(&without_vnni);
     }
   }
-  if constexpr (carries(Extension::amx)) {
+  if constexpr (build_has_kernels(Extension::amx)) {
     if (machine_has(Extension::amx)) {
       static Kernels plain = *kernels_for(Isa::avx512);
       plain.gemm_int8 = avx512_gemm_int8;
@@ -151,8 +150,8 @@ inline std::vector<const Kernels*> narrow_kernels() {
       tables.push_back(&plain);
     }
   }
-  if constexpr (carries("neon")) tables.push_back(&neon_kernels);
-  if constexpr (carries(Extension::neon_dotprod)) {
+  if constexpr (build_has_kernels("neon")) tables.push_back(&neon_kernels);
+  if constexpr (build_has_kernels(Extension::neon_dotprod)) {
     if (machine_has(Extension::neon_dotprod)) {
       static Kernels dotprod = neon_kernels;
       dotprod.gemm_int8 = neon_dotprod_gemm_int8;

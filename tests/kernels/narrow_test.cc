@@ -21,7 +21,7 @@ TEST_CASE("products have the same bits in every instruction set, except bf16 pro
     for (int round = 0; round < 150; ++round) {
       const int64_t m = random_size(random, 1, round % 10 == 0 ? 150 : 20);
       const int64_t k = random_size(random, 1, round % 7 == 0 ? 4000 : 300);
-      NarrowProblem problem(random, type, m, random_size(random, 1, 130), k);
+      LowPrecisionProblem problem(random, type, m, random_size(random, 1, 130), k);
       problem.epilogue.accumulate = random() % 4 == 0;
       if (!problem.epilogue.accumulate) {
         if (random() % 2 == 0) problem.epilogue.bias = problem.bias.data();
@@ -31,14 +31,14 @@ TEST_CASE("products have the same bits in every instruction set, except bf16 pro
         if (random() % 2 == 0) problem.epilogue.activation = Activation::relu;
       }
       const std::vector<float> reference = problem.result(scalar_table());
-      for (const Kernels* kernels : narrow_kernels()) {
+      for (const Kernels* kernels : all_kernel_variants()) {
         CAPTURE(std::string(name_of(kernels->isa)));
         CAPTURE(m);
         CAPTURE(problem.n);
         CAPTURE(k);
         // bfdot_test.cc and tiles_test.cc test these products.
-        if (type == ElementType::bf16 && (kernels->isa == Isa::neon || by_tiles(*kernels))) continue;
-        if (has(*kernels, type)) check_equal(reference, problem.result(*kernels));
+        if (type == ElementType::bf16 && (kernels->isa == Isa::neon || uses_amx(*kernels))) continue;
+        if (has_gemm(*kernels, type)) check_equal(reference, problem.result(*kernels));
       }
     }
   }
@@ -46,12 +46,12 @@ TEST_CASE("products have the same bits in every instruction set, except bf16 pro
 
 TEST_CASE("int8 sums are exact at the largest K and the largest elements") {
   Random random(12);
-  NarrowProblem problem(random, ElementType::int8, 3, 17, 1 << 16);
+  LowPrecisionProblem problem(random, ElementType::int8, 3, 17, 1 << 16);
   for (const int sign : {127, -127}) {
     std::memset(problem.a.data(), 0xff, static_cast<size_t>(problem.a.size()));
     std::memset(problem.b.data(), sign, static_cast<size_t>(problem.b.size()));
     for (int64_t i = 0; i < problem.sums.size(); ++i) {
-      const int64_t begin = i / padded(problem.n, 16) * int8_slice;
+      const int64_t begin = i / round_up(problem.n, 16) * int8_slice;
       problem.sums[i] = sign * static_cast<int32_t>(std::min(int8_slice, problem.k - begin));
     }
     problem.scales.fill(1.f);
@@ -59,7 +59,7 @@ TEST_CASE("int8 sums are exact at the largest K and the largest elements") {
       constexpr int32_t zeros[] = {0, 255, 1};
       problem.rows[i] = {1.f, zeros[i / static_cast<size_t>(int8_slices(problem.k))]};
     }
-    for (const Kernels* kernels : narrow_kernels()) {
+    for (const Kernels* kernels : all_kernel_variants()) {
       CAPTURE(std::string(name_of(kernels->isa)));
       const std::vector<float> c = problem.result(*kernels);
       for (int64_t j = 0; j < problem.n; ++j) {
@@ -73,13 +73,13 @@ TEST_CASE("int8 sums are exact at the largest K and the largest elements") {
 
 TEST_CASE("the bits of int8 and bf16 products don't depend on which rows and columns are computed together") {
   for (ElementType type : {ElementType::int8, ElementType::bf16}) {
-    for (const Kernels* kernels : narrow_kernels()) {
-      if (!has(*kernels, type)) continue;
+    for (const Kernels* kernels : all_kernel_variants()) {
+      if (!has_gemm(*kernels, type)) continue;
       CAPTURE(std::string(name_of(kernels->isa)));
       Random random(13);
       for (int round = 0; round < 30; ++round) {
         const int64_t m = random_size(random, 1, round % 6 == 0 ? 300 : 40);
-        NarrowProblem problem(random, type, m, random_size(random, 1, 200), random_size(random, 1, 900));
+        LowPrecisionProblem problem(random, type, m, random_size(random, 1, 200), random_size(random, 1, 900));
         problem.epilogue.activation = Activation::gelu;
         problem.epilogue.bias = problem.bias.data();
         const bool to_bf16 = type == ElementType::bf16 && round % 2 == 0;
@@ -110,12 +110,12 @@ TEST_CASE("GELU of a low-precision product is near the exact one, and keeps infi
   for (float x = -6.f; x < 6.f; x += 0.0171f) values.push_back(x);
   const int64_t count = static_cast<int64_t>(values.size());
   for (ElementType type : {ElementType::int8, ElementType::bf16}) {
-    for (const Kernels* kernels : narrow_kernels()) {
-      if (!has(*kernels, type)) continue;
+    for (const Kernels* kernels : all_kernel_variants()) {
+      if (!has_gemm(*kernels, type)) continue;
       CAPTURE(std::string(name_of(kernels->isa)));
       const bool tables = has_gelu_tables(*kernels, type);
       Random random(15);
-      NarrowProblem problem(random, type, 33, count, 64);
+      LowPrecisionProblem problem(random, type, 33, count, 64);
       std::memset(problem.b.data(), 0, static_cast<size_t>(problem.b.size()));
       problem.sums.fill(0);
       for (int64_t j = 0; j < count; ++j) problem.bias[j] = values[static_cast<size_t>(j)];
@@ -140,11 +140,11 @@ TEST_CASE("GELU of a low-precision product is near the exact one, and keeps infi
 }
 
 TEST_CASE("a product stored in bf16 is the rounded f32 product") {
-  for (const Kernels* kernels : narrow_kernels()) {
+  for (const Kernels* kernels : all_kernel_variants()) {
     if (kernels->gemm_bf16 == nullptr) continue;
     CAPTURE(std::string(name_of(kernels->isa)));
     Random random(14);
-    NarrowProblem problem(random, ElementType::bf16, 37, 83, 129);
+    LowPrecisionProblem problem(random, ElementType::bf16, 37, 83, 129);
     problem.epilogue.activation = Activation::gelu;
     const std::vector<float> wide = problem.result(*kernels);
     GuardedArray<uint16_t> c((problem.m - 1) * problem.c_ld + problem.n), rounded(32 * 3);
@@ -163,7 +163,7 @@ TEST_CASE("round_rows rounds to nearest, ties to even, and pads with zeros") {
                           1e-40f, 0.f,  -0.f,      0x1p-126f, 0x1.fep0f,     0x1.ffp0f,     0.1f, -1e-30f};
   const uint16_t expected[] = {0x3f80, 0xc000, 0x3f80, 0x3f82, 0x3f81, 0x7f80, 0x7f80, 0xff80,
                                0x0000, 0x0000, 0x8000, 0x0080, 0x3fff, 0x4000, 0x3dcd, 0x8da2};
-  for (const Kernels* kernels : narrow_kernels()) {
+  for (const Kernels* kernels : all_kernel_variants()) {
     if (kernels->round_rows == nullptr) continue;
     CAPTURE(std::string(name_of(kernels->isa)));
     uint16_t rounded[32];
@@ -194,16 +194,16 @@ TEST_CASE("round_rows and pack_panel_bf16 give the bits of the scalar table") {
       std::memcpy(&src[i], &bits, sizeof bits);
       if (src[i] != src[i]) src[i] = -1.f;
     }
-    const int64_t panel_size = panel_elements(ElementType::bf16, k, n), row_size = rows * padded(cols, 32);
+    const int64_t panel_size = panel_elements(ElementType::bf16, k, n), row_size = rows * round_up(cols, 32);
     std::vector<uint16_t> panels, rounded;
-    for (const Kernels* kernels : narrow_kernels()) {
+    for (const Kernels* kernels : all_kernel_variants()) {
       if (kernels->gemm_bf16 == nullptr) continue;
       CAPTURE(std::string(name_of(kernels->isa)));
       GuardedArray<uint16_t> packed(panel_size), row(row_size);
       packed.fill(0xffff);
       row.fill(0xffff);
       kernels->pack_panel_bf16({src.data(), rows, cols, ld}, transposed, packed.data());
-      kernels->round_rows({src.data(), rows, cols, ld}, {row.data(), rows, cols, padded(cols, 32)});
+      kernels->round_rows({src.data(), rows, cols, ld}, {row.data(), rows, cols, round_up(cols, 32)});
       REQUIRE(packed.front_intact());
       REQUIRE(row.front_intact());
       if (panels.empty()) {  // The first table is the scalar one.
@@ -211,7 +211,7 @@ TEST_CASE("round_rows and pack_panel_bf16 give the bits of the scalar table") {
         rounded.assign(row.data(), row.data() + row_size);
         for (int64_t i = 0; i < k; ++i) {
           for (int64_t j = 0; j < n; ++j) {
-            const uint16_t want = transposed ? row[j * padded(cols, 32) + i] : row[i * padded(cols, 32) + j];
+            const uint16_t want = transposed ? row[j * round_up(cols, 32) + i] : row[i * round_up(cols, 32) + j];
             REQUIRE(packed[panel_index(ElementType::bf16, k, i, j)] == want);
           }
         }
@@ -225,7 +225,7 @@ TEST_CASE("round_rows and pack_panel_bf16 give the bits of the scalar table") {
 TEST_CASE("quantize_rows gives the same codes in every instruction set, with errors of at most half a step") {
   Random random(15);
   for (int round = 0; round < 200; ++round) {
-    const int64_t cols = random_size(random, 1, round % 4 == 0 ? 2000 : 300), ld = padded(cols, 64);
+    const int64_t cols = random_size(random, 1, round % 4 == 0 ? 2000 : 300), ld = round_up(cols, 64);
     const size_t slices = static_cast<size_t>(int8_slices(cols));
     const float scale = std::pow(10.f, static_cast<float>(random_size(random, -30, 30)));
     const float shift = round % 3 == 0 ? scale * static_cast<float>(random_size(random, -3, 3)) : 0.f;
@@ -234,7 +234,7 @@ TEST_CASE("quantize_rows gives the same codes in every instruction set, with err
     for (int64_t j = 0; j < cols; ++j) x[j] += shift;
     std::vector<uint8_t> reference;
     std::vector<RowScale> row(slices);
-    for (const Kernels* kernels : narrow_kernels()) {
+    for (const Kernels* kernels : all_kernel_variants()) {
       CAPTURE(std::string(name_of(kernels->isa)));
       GuardedArray<uint8_t> codes(ld);
       codes.fill(77);
@@ -269,16 +269,16 @@ TEST_CASE("quantize_rows gives the same codes in every instruction set, with err
 
 TEST_CASE("quantize_rows gives the same codes for a row alone and with other rows") {
   Random random(18);
-  for (const Kernels* kernels : narrow_kernels()) {
+  for (const Kernels* kernels : all_kernel_variants()) {
     CAPTURE(std::string(name_of(kernels->isa)));
     for (int round = 0; round < 30; ++round) {
       const int64_t rows = random_size(random, 1, 20), cols = random_size(random, 1, round % 3 == 0 ? 2000 : 100);
-      const int64_t src_ld = cols + random_size(random, 0, 5), ld = padded(cols, 64) + 64 * random_size(random, 0, 1);
+      const int64_t src_ld = cols + random_size(random, 0, 5), ld = round_up(cols, 64) + 64 * random_size(random, 0, 1);
       const int64_t slices = int8_slices(cols), scales_ld = slices + random_size(random, 0, 2);
       GuardedArray<float> x((rows - 1) * src_ld + cols);
       fill_random(random, x.data(), x.size(), 3.f);
       x[random_size(random, 0, rows - 1) * src_ld] = quiet_nan;
-      GuardedArray<uint8_t> codes((rows - 1) * ld + padded(cols, 64)), alone(padded(cols, 64));
+      GuardedArray<uint8_t> codes((rows - 1) * ld + round_up(cols, 64)), alone(round_up(cols, 64));
       std::vector<RowScale> scales(static_cast<size_t>(rows * scales_ld)), scales_alone(static_cast<size_t>(slices));
       kernels->quantize_rows({x.data(), rows, cols, src_ld}, {codes.data(), ld, scales.data(), scales_ld});
       REQUIRE(codes.front_intact());
@@ -294,7 +294,7 @@ TEST_CASE("quantize_rows gives the same codes for a row alone and with other row
 
 TEST_CASE("quantize_rows handles rows of zeros, of tiny values and of non-finite values") {
   const float inf = std::numeric_limits<float>::infinity();
-  for (const Kernels* kernels : narrow_kernels()) {
+  for (const Kernels* kernels : all_kernel_variants()) {
     CAPTURE(std::string(name_of(kernels->isa)));
     for (int64_t cols : {1, 7, 16, 33}) {
       std::vector<float> x(static_cast<size_t>(cols), 0.f);
@@ -353,7 +353,7 @@ TEST_CASE("widen_panel returns the elements of a panel of every type") {
           if (type == ElementType::f32) std::memcpy(&expected, b.data() + at(i, j) * 4, 4);
           if (bytes == 2) {
             std::memcpy(&half, b.data() + at(i, j) * 2, 2);
-            expected = static_cast<float>(value_of(type, half));
+            expected = static_cast<float>(half_to_double(type, half));
           }
           if (bytes == 1) {
             expected =
@@ -362,7 +362,7 @@ TEST_CASE("widen_panel returns the elements of a panel of every type") {
           REQUIRE(reference[static_cast<size_t>(i * 16 + j)] == expected);
         }
       }
-      for (const Kernels* kernels : narrow_kernels()) {
+      for (const Kernels* kernels : all_kernel_variants()) {
         CAPTURE(std::string(name_of(kernels->isa)));
         std::vector<float> wide(reference.size());
         kernels->widen_panel(right, panel, first, k - first, wide.data());
@@ -377,7 +377,7 @@ TEST_CASE("softmax_step_bf16 gives exactly 0 for masked scores and scores far be
     if (kernels->softmax_step_bf16 == nullptr) continue;
     CAPTURE(std::string(name_of(kernels->isa)));
     for (int64_t cols : {3, 16, 37, 64}) {
-      GuardedArray<float> x(padded(cols, 32));
+      GuardedArray<float> x(round_up(cols, 32));
       float row_max = -INFINITY, row_sum = 0, rescale = 0;
       x.fill(0.f);
       for (int64_t j = 0; j < cols; ++j) x[j] = j % 3 == 0 ? 1.f : j % 3 == 1 ? -INFINITY : -1e30f;

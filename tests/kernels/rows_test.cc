@@ -37,8 +37,8 @@ void check_softmax(const Kernels& kernels, Random& random, int64_t rows, int64_t
   }
 }
 
-// Checks a softmax over the columns of `blocks` blocks. A quarter of the columns and the first block of row 0 are
-// masked.
+// Checks a softmax over the columns of `blocks` blocks. Each element is masked with probability 1/4. If there are
+// several blocks, all of row 0 is masked in the first one.
 void check_softmax_steps(const Kernels& kernels, Random& random, int64_t rows, int64_t most_cols, int64_t blocks,
                          float spread) {
   const float scale = random() % 2 == 0 ? 1.f : 0.125f, masked = -1e30f;
@@ -82,7 +82,7 @@ void check_softmax_steps(const Kernels& kernels, Random& random, int64_t rows, i
       const double error = std::abs(want - got) / (want + 1e-37);
       if (!(error <= worst)) worst = error;
     }
-    // The bound is that of softmax_rows, multiplied by the number of blocks because of the factors.
+    // The bound is that of softmax_rows, multiplied by the number of blocks, because each block rescales sums.
     REQUIRE(worst <=
             static_cast<double>(blocks) * (3e-7 + 6e-8 * static_cast<double>(std::fmin(2.f * spread * scale, 88.f)) +
                                            1e-9 * static_cast<double>(most_cols)));
@@ -224,8 +224,8 @@ TEST_CASE("norm_rows agrees with double arithmetic for each kind of norm, with a
           const double error = std::abs(want - static_cast<double>(y[r * y_ld + j]));
           if (!(error <= worst)) worst = error;
         }
-        // The error of the mean of values near 23 is a few ulps of 23. If two columns are equal, 1/sqrt(eps) magnifies
-        // it.
+        // The mean of values up to 23 has an error of a few ulps of 23. A row of nearly equal values magnifies this
+        // error by up to 1/sqrt(eps).
         REQUIRE(worst <= (1e-6 + 2e-6 * static_cast<double>(offset)) * (1 + inverse));
       }
     }
@@ -301,7 +301,7 @@ TEST_CASE("activations agree with double arithmetic over their whole range") {
       for (int64_t i = 0; i < count; ++i) {
         const double x = static_cast<double>(xs[static_cast<size_t>(i)]);
         const double error =
-            std::abs(activated(activation, x) - static_cast<double>(y[i])) / std::fmax(1., std::abs(x));
+            std::abs(apply_activation(activation, x) - static_cast<double>(y[i])) / std::fmax(1., std::abs(x));
         if (!(error <= worst)) worst = error;
       }
       CHECK(worst <= 1.2e-7);
@@ -387,7 +387,7 @@ TEST_CASE("add, multiply and widen give the same bits as scalar loops, tails inc
         for (int64_t i = 0; i < count; ++i) halves[i] = truncate_to(type, y[i]);
         x.fill(quiet_nan);
         kernels->widen(type, halves.data(), x.data(), count);
-        for (int64_t i = 0; i < count; ++i) REQUIRE(static_cast<double>(x[i]) == value_of(type, halves[i]));
+        for (int64_t i = 0; i < count; ++i) REQUIRE(static_cast<double>(x[i]) == half_to_double(type, halves[i]));
       }
     }
   }
@@ -403,7 +403,7 @@ TEST_CASE("every 16-bit pattern widens exactly") {
       kernels->widen(type, halves.data(), wide.data(), 65536);
       int64_t wrong = 0;
       for (size_t i = 0; i < halves.size(); ++i) {
-        const double want = value_of(type, halves[i]);
+        const double want = half_to_double(type, halves[i]);
         const double got = static_cast<double>(wide[i]);
         if (std::isnan(want) ? !std::isnan(got) : want != got || std::signbit(want) != std::signbit(got)) ++wrong;
       }

@@ -17,12 +17,12 @@ using namespace linformer;
 
 namespace {
 
-float of_bf16(uint16_t bits) { return static_cast<float>(value_of(ElementType::bf16, bits)); }
+float of_bf16(uint16_t bits) { return static_cast<float>(half_to_double(ElementType::bf16, bits)); }
 
 // An epilogue that works element by element. Its only activation is ReLU.
 template <ElementType type>
 struct ScalarEpilogue {
-  static void fold(const GemmArgs& gemm, const TileSums& tile) {
+  static void add_scaled_slice(const GemmArgs& gemm, const TileSums& tile) {
     for (int64_t i = 0; i < tile.rows; ++i) {
       for (int64_t j = 0; j < tile.cols; ++j) tile.folded[i * slab_width + j] = folded(gemm, tile, i, j);
     }
@@ -55,7 +55,9 @@ struct ScalarEpilogue {
 // The epilogue that AVX-512 uses for blocks that are not finished row by row.
 template <ElementType type>
 struct Avx512Epilogue {
-  static void fold(const GemmArgs& gemm, const TileSums& tile) { avx512_int8_epilogue.fold(gemm, tile); }
+  static void add_scaled_slice(const GemmArgs& gemm, const TileSums& tile) {
+    avx512_int8_epilogue.add_scaled_slice(gemm, tile);
+  }
   static void finish(const GemmArgs& gemm, const TileSums& tile) {
     (type == ElementType::int8 ? avx512_int8_epilogue.finish : avx512_bf16_kernels.finish)(gemm, tile);
   }
@@ -113,9 +115,9 @@ class EmulatedTiles {
   }
   void prefetch(const char*) {}
 
-  void fold(const GemmArgs& gemm, const TileSums& tile) { Epilogue::fold(gemm, tile); }
+  void add_scaled_slice(const GemmArgs& gemm, const TileSums& tile) { Epilogue::add_scaled_slice(gemm, tile); }
   void finish(const GemmArgs& gemm, const TileSums& tile) { Epilogue::finish(gemm, tile); }
-  // Runs the epilogue of one row at each call of finish().
+  // Runs the epilogue of one row at each call of finish_row().
   template <bool>
   class Rows {
    public:
@@ -124,7 +126,7 @@ class EmulatedTiles {
       tile_ = tile;
       tile_.rows = 1;
     }
-    void finish() {
+    void finish_row() {
       Epilogue::finish(gemm_, tile_);
       tile_.sums += slab_width;
       ++tile_.factors;
@@ -248,7 +250,7 @@ TEST_CASE("int8 products by tiles have the bits of the scalar table, whatever ro
     const int64_t k = random_size(random, 1, round % 5 == 0 ? 2500 : 300);
     Problem problem(random, ElementType::int8, m, random_size(random, 1, 90), k);
     problem.accumulate = random() % 3 == 0;
-    problem.relu = !problem.accumulate && random() % 2 == 0;  // Its epilogue runs in smaller pieces.
+    problem.relu = !problem.accumulate && random() % 2 == 0;  // ReLU makes the epilogue run on fewer rows at once.
     CAPTURE(m);
     CAPTURE(problem.n);
     CAPTURE(k);
@@ -275,7 +277,7 @@ TEST_CASE("bf16 products by tiles are near double precision, with the same bits 
       for (size_t at = 0; at < values.size(); ++at) {
         uint16_t bits;
         std::memcpy(&bits, from.data() + at * 2, 2);
-        values[at] = value_of(ElementType::bf16, bits);
+        values[at] = half_to_double(ElementType::bf16, bits);
       }
       return values;
     };
@@ -295,7 +297,8 @@ TEST_CASE("bf16 products by tiles are near double precision, with the same bits 
     for (int64_t at_once : {int64_t{1}, int64_t{17}, int64_t{33}}) {
       REQUIRE(same_bits(problem.by_tiles<ElementType::bf16>(at_once).data(), c.data(), m * n));
     }
-    // The bits don't depend on the columns in one call either, because each thread computes its own panels.
+    // Nor do the bits depend on the columns of a call. Threads share a product by its columns, so otherwise the bits
+    // would depend on the number of threads.
     std::vector<float> by_columns(static_cast<size_t>(m * n), 0.25f);
     for (int64_t col = 0; col < n; col += panel_width) {
       GemmArgs args = problem.args(by_columns.data(), 0, m);
@@ -342,7 +345,7 @@ TEST_CASE("bf16 products by the first rows of deeper panels ignore the other row
 }
 
 TEST_CASE("the machine's tiles give the same bits as emulated tiles") {
-  if (!carries(Extension::amx) || !machine_has(Extension::amx)) return;  // This machine has no AMX.
+  if (!build_has_kernels(Extension::amx) || !machine_has(Extension::amx)) return;  // This machine has no AMX.
   Random random(23);
   for (int round = 0; round < 120; ++round) {
     const ElementType type = round % 2 == 0 ? ElementType::bf16 : ElementType::int8;
@@ -360,7 +363,7 @@ TEST_CASE("the machine's tiles give the same bits as emulated tiles") {
     const std::vector<float> expected =
         bf16 ? problem.by_tiles<ElementType::bf16>(m) : problem.by_tiles<ElementType::int8>(m);
     std::vector<float> c(static_cast<size_t>(m * n), problem.accumulate ? 0.25f : quiet_nan);
-    if constexpr (carries(Extension::amx)) {
+    if constexpr (build_has_kernels(Extension::amx)) {
       (bf16 ? amx_gemm_bf16 : amx_gemm_int8)(problem.args(c.data(), 0, m));
     }
     REQUIRE(same_bits(c.data(), expected.data(), m * n));
@@ -368,8 +371,8 @@ TEST_CASE("the machine's tiles give the same bits as emulated tiles") {
 }
 
 TEST_CASE("AMX products have the same bits with an epilogue for each row and one for each block") {
-  if (!carries(Extension::amx) || !machine_has(Extension::amx)) return;  // This machine has no AMX.
-  if constexpr (carries(Extension::amx)) {
+  if (!build_has_kernels(Extension::amx) || !machine_has(Extension::amx)) return;  // This machine has no AMX.
+  if constexpr (build_has_kernels(Extension::amx)) {
     Random random(25);
     for (int round = 0; round < 200; ++round) {
       const bool bf16 = round % 2 == 0;

@@ -16,9 +16,9 @@ const std::set<std::string> converter_may_include = {"converter", "linformer", "
 // c_api.
 const std::string converter_c_form = "converter/c_api/";
 const std::set<std::string> c_headers = {"linformer.h", "stddef.h", "stdint.h"};
-// The folders and headers that all programs may include (`files` is also the name of a folder of the converter), and
-// below the additional folders of each program. Programs may include only public headers of the library and the
-// converter. `bench` and `research`, which are linked into the program `linformer`, may include internal ones.
+// The folders and headers that all programs may include (`files` is also the name of a folder of the converter).
+// `programs` has the additional folders of each program. Programs may include only public headers of the library and
+// the converter. `bench` and `research`, which are linked into the program `linformer`, may include internal ones.
 const std::set<std::string> common_may_include = {"files",        "input_files", "terminal", "system",
                                                   "command_line", "help",        "linformer"};
 const std::set<std::string> common_headers = {"usage.h"};
@@ -110,7 +110,7 @@ Findings check_converter_links(const std::string& file, const std::string& cmake
   return findings;
 }
 
-Findings check_common(const std::string& file, const std::string& source) {
+Findings check_shared_code(const std::string& file, const std::string& source) {
   Findings findings;
   for_each_include(source, [&](int number, bool quoted, const std::string& target) {
     const bool allowed = target.find('/') == std::string::npos ? common_headers.count(target) != 0
@@ -150,13 +150,13 @@ Findings check_program(const std::string& file, const std::string& source) {
   return findings;
 }
 
-Findings check_folders(const std::string& file, const std::string& text) {
+Findings check_folder_rules(const std::string& file, const std::string& text) {
   if (file.starts_with("converter/")) {
     if (file.starts_with("converter/include/")) return check_converter_header(file, text);
     if (is_source(file)) return check_converter(file, text);
     if (file.ends_with("CMakeLists.txt")) return check_converter_links(file, text);
   }
-  if (file.starts_with("apps/common/") && is_source(file)) return check_common(file, text);
+  if (file.starts_with("apps/common/") && is_source(file)) return check_shared_code(file, text);
   return is_source(file) ? check_program(file, text) : Findings();
 }
 

@@ -15,12 +15,12 @@ Findings check_converter_header(const std::string& file, const std::string& sour
 // target_link_libraries() of the converter may not name a target of the programs.
 Findings check_converter_links(const std::string& file, const std::string& cmake);
 // Code that programs share may include only itself and public headers.
-Findings check_common(const std::string& file, const std::string& source);
+Findings check_shared_code(const std::string& file, const std::string& source);
 // A program (the command line, the converter's program, examples, training) may include its own folders, the code that
 // programs share, and public headers of the library and the converter.
 Findings check_program(const std::string& file, const std::string& source);
 
 // Applies the rules that concern this file, according to its folder.
-Findings check_folders(const std::string& file, const std::string& text);
+Findings check_folder_rules(const std::string& file, const std::string& text);
 
 }  // namespace linformer_test

@@ -26,8 +26,9 @@ TEST_CASE("only the converter's C API may include the runtime's C API") {
 }
 
 TEST_CASE("errors of the converter may not contain options of a program") {
-  CHECK(check_converter("converter/x.cc", "// \"give --config\"\nfail(\"give \", mark(Option::config));  // --x\n")
-            .empty());
+  CHECK(
+      check_converter("converter/x.cc", "// \"give --config\"\nfail(\"give \", placeholder(Option::config));  // --x\n")
+          .empty());
   CHECK(check_converter("converter/x.cc", "fail(\"give it with --config\");\n").size() == 1);
   CHECK(check_converter("converter/x.cc", "fail(a, \"--labels \", b);\n").size() == 1);
 }
@@ -50,11 +51,11 @@ TEST_CASE("the converter may not link targets of the programs") {
 }
 
 TEST_CASE("code that programs share may include only itself and public headers") {
-  CHECK(check_common("apps/common/x.h", "#include \"files/atomic_file.h\"\n#include \"usage.h\"\n").empty());
+  CHECK(check_shared_code("apps/common/x.h", "#include \"files/atomic_file.h\"\n#include \"usage.h\"\n").empty());
   for (const char* source : {"#include \"flags.h\"\n", "#include \"bench/child.h\"\n", "#include \"convert/x.h\"\n",
                              "#include \"base/checked.h\"\n", "#include \"converter/readers/error.h\"\n"}) {
     CAPTURE(source);
-    CHECK(check_common("apps/common/x.h", source).size() == 1);
+    CHECK(check_shared_code("apps/common/x.h", source).size() == 1);
   }
 }
 
@@ -85,14 +86,14 @@ TEST_CASE("the converter's public headers may include only public headers") {
 }
 
 TEST_CASE("the rules of a file depend on its folder") {
-  CHECK(check_folders("converter/readers/x.h", "#include \"usage.h\"\n").size() == 1);
-  CHECK(check_folders("converter/x/CMakeLists.txt", "target_link_libraries(a linformer_terminal)").size() == 1);
-  CHECK(check_folders("apps/common/files/x.cc", "#include \"convert/x.h\"\n").size() == 1);
-  CHECK(check_folders("apps/convert/x.cc", "#include \"converter/build_model.h\"\n").size() == 1);
-  CHECK(check_folders("converter/include/linformer/x.h", "#include \"base/cpu.h\"\n").size() == 1);
-  CHECK(check_folders("apps/cli/x.cc", "#include \"usage.h\"\n").empty());
-  CHECK(check_folders("apps/cli/x.cc", "#include \"base/checked.h\"\n").size() == 1);
-  CHECK(check_folders("apps/examples/x.c", "#include \"c_api/handles.h\"\n").size() == 1);
+  CHECK(check_folder_rules("converter/readers/x.h", "#include \"usage.h\"\n").size() == 1);
+  CHECK(check_folder_rules("converter/x/CMakeLists.txt", "target_link_libraries(a linformer_terminal)").size() == 1);
+  CHECK(check_folder_rules("apps/common/files/x.cc", "#include \"convert/x.h\"\n").size() == 1);
+  CHECK(check_folder_rules("apps/convert/x.cc", "#include \"converter/build_model.h\"\n").size() == 1);
+  CHECK(check_folder_rules("converter/include/linformer/x.h", "#include \"base/cpu.h\"\n").size() == 1);
+  CHECK(check_folder_rules("apps/cli/x.cc", "#include \"usage.h\"\n").empty());
+  CHECK(check_folder_rules("apps/cli/x.cc", "#include \"base/checked.h\"\n").size() == 1);
+  CHECK(check_folder_rules("apps/examples/x.c", "#include \"c_api/handles.h\"\n").size() == 1);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ const std::map<std::string, std::set<std::string>>& rooms() {
 }
 
 // Returns the room of a file, which is named by its path from the source root; "" if the file isn't in a room.
-std::string room_of(const std::string& file) {
+std::string program_folder_of(const std::string& file) {
   for (const std::string folder : {"apps/cli/", "apps/common/", "apps/"}) {
     if (!file.starts_with(folder)) continue;
     const std::string inner = file.substr(folder.size());
@@ -41,9 +41,9 @@ constexpr int most_files = 25;
 
 }  // namespace
 
-Findings check_rooms(const std::string& file, const std::string& source) {
+Findings check_program_includes(const std::string& file, const std::string& source) {
   static const std::regex pattern(R"(^\s*#\s*include\s*"([^"/]+)/[^"]+")");
-  const std::string room = room_of(file);
+  const std::string room = program_folder_of(file);
   if (room.empty()) return {};
   const auto known = rooms().find(room);
   if (known == rooms().end()) return {{file, 1, "is in no room of apps/cli that tests/layers lists"}};
@@ -60,7 +60,7 @@ Findings check_rooms(const std::string& file, const std::string& source) {
   return findings;
 }
 
-Findings check_folder(const std::string& folder, int files) {
+Findings check_file_count(const std::string& folder, int files) {
   if (!folder.starts_with("apps") && !folder.starts_with("converter")) return {};
   if (folder.starts_with("apps/research/study/results/")) return {};  // The study writes a file for each of its runs.
   if (files <= most_files) return {};

@@ -51,7 +51,7 @@ const std::map<std::string, Layer>& layers() {
   return table;
 }
 
-// The lowest layer that a public header belongs to. A new public header must be added here.
+// The lowest layer that may include each public header. A new public header must be added here.
 const std::map<std::string, std::string>& public_headers() {
   static const std::map<std::string, std::string> table = {{"version.h", "base"},
                                                            {"build_info.h", "session"},
@@ -113,8 +113,8 @@ const std::set<std::string> system_headers = {
 const std::set<std::string> system_folders = {"sys",  "linux", "asm", "asm-generic", "mach",
                                               "bits", "arpa",  "net", "netinet"};
 
-// Types whose allocations throw std::bad_alloc. Only base/array.h may use them, because some of its functions for
-// callers do.
+// Types whose allocations throw std::bad_alloc. Only base/array.h may use them: some of its functions, which are for
+// programs that use the library, throw too.
 const std::set<std::string> throwing_types = {
     "vector",          "string",        "map",         "set",           "multimap",        "multiset",
     "unordered_map",   "unordered_set", "deque",       "list",          "forward_list",    "queue",
@@ -263,7 +263,7 @@ Findings check_includes(const std::string& file, const std::string& source) {
   return findings;
 }
 
-Findings check_system(const std::string& file, const std::string& source) {
+Findings check_system_includes(const std::string& file, const std::string& source) {
   static const std::regex include(R"(^\s*#\s*include\s*[<"]([^>"]+)[>"])"), platform(R"(base/platform_[a-z0-9_]+\.cc)");
   if (std::regex_match(file, platform)) return {};
   Findings findings;
@@ -280,7 +280,7 @@ Findings check_system(const std::string& file, const std::string& source) {
   return findings;
 }
 
-Findings check_calls(const std::string& file, const std::string& source) {
+Findings check_forbidden_calls(const std::string& file, const std::string& source) {
   static const std::regex word(R"([A-Za-z_][A-Za-z0-9_]*)");
   Findings findings;
   for_each_line(without_comments_and_literals(source), [&](int number, const std::string& line) {
@@ -306,7 +306,7 @@ Findings check_containers(const std::string& file, const std::string& source) {
     for (std::sregex_iterator it(line.begin(), line.end(), pattern), end; it != end; ++it) {
       if (!forbidden((*it)[1].str())) continue;
       findings.push_back(
-          {file, number, "memory that runs out would throw in " + it->str() + ": use Array, String or try_"});
+          {file, number, "throws if memory runs out: " + it->str() + "; use Array, String or a try_ function"});
     }
   };
   for_each_line(without_comments_and_literals(source), [&](int number, const std::string& line) {
@@ -393,26 +393,26 @@ Report check_tree(const fs::path& root) {
     const std::string text = read_text(it->path());
     ++report.files;
     add(report.errors, check_machine_paths(file, text));
-    add(report.errors, check_folders(file, text));
+    add(report.errors, check_folder_rules(file, text));
     if (extension == ".h" || extension == ".cc" || extension == ".py") add(report.warnings, check_length(file, text));
     if (extension == ".h" || extension == ".cc") add(report.errors, check_temporary_files(file, text));
     if (file.starts_with("apps/") && (extension == ".h" || extension == ".cc")) {
-      ++report.room_files;
-      add(report.errors, check_rooms(file, text));
+      ++report.program_files;
+      add(report.errors, check_program_includes(file, text));
     }
     if (!file.starts_with("runtime/")) continue;
     const std::string inner = file.substr(8);
     if (extension == ".h" || extension == ".cc" || extension == ".inc") {
       ++report.runtime_files;
       add(report.errors, check_includes(inner, text));
-      add(report.errors, check_system(inner, text));
-      add(report.errors, check_calls(inner, text));
+      add(report.errors, check_system_includes(inner, text));
+      add(report.errors, check_forbidden_calls(inner, text));
       add(report.errors, check_containers(inner, text));
     } else if (name == "CMakeLists.txt") {
       add(report.errors, check_links(inner, text));
     }
   }
-  for (const auto& [folder, files] : files_in) add(report.errors, check_folder(folder, files));
+  for (const auto& [folder, files] : files_in) add(report.errors, check_file_count(folder, files));
   return report;
 }
 

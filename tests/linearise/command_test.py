@@ -55,7 +55,8 @@ def test_help_has_examples_and_wrong_usage_ends_with_2():
 
 def test_from_a_model_to_a_student_that_converts(texts, programs, tmp_path):
     model = make_model(tmp_path / "teacher")
-    config = json.loads((model / "config.json").read_text())  # As in all-MiniLM-L6-v2, there are more positions.
+    config = json.loads((model / "config.json").read_text())
+    # As in all-MiniLM-L6-v2, max_seq_length is less than the number of positions (64).
     (model / "config.json").write_text(json.dumps({**config, "max_seq_length": 40}))
     done = run(model, "--texts", texts, "-o", tmp_path / "student", *SMALL)
     assert "worth" in done.stdout and "linformer-convert" in done.stdout and done.stderr == ""

@@ -1,4 +1,4 @@
-"""Tests the study's group labels with small models and made-up texts in the formats of the corpora."""
+"""Tests the study's group "labels" with small models and made-up texts in the formats of the corpora."""
 import dataclasses
 import gzip
 import json
@@ -71,7 +71,7 @@ def small_runs(task="sst2", seed=0):
     return labels.task_runs("minilm", task, seed, SIZES, PLANS)
 
 
-def run_open(runs, context):
+def execute_pending(runs, context):
     """Executes the runs that are not done, like `python -m study`, and returns their names."""
     done = [run.name for run in runs if not is_done(run, context)]
     for run in runs:
@@ -114,7 +114,7 @@ def test_texts_are_taken_from_all_parts_alike(setting):
 @pytest.mark.parametrize("task", ["sst2", "rte"])
 def test_a_transformer_and_a_student_of_each_plan_and_mode(programs, context, task):
     runs = small_runs(task)
-    assert run_open(runs, context) == [run.name for run in runs]
+    assert execute_pending(runs, context) == [run.name for run in runs]
     for run in runs:
         made = context.result("labels", run.name)
         measured = made["measured"]
@@ -124,7 +124,7 @@ def test_a_transformer_and_a_student_of_each_plan_and_mode(programs, context, ta
         assert 5 < measured["mean_tokens"] <= 40 and measured["beyond_65"] == 0
         assert made["settings"] == run.settings and made["command"] == f"python -m study --run labels/{run.name}"
     assert {path.name for path in (context.work / "labels").iterdir()} == {f"{task}-teacher-seed0"}
-    assert run_open(runs, context) == []
+    assert execute_pending(runs, context) == []
 
 
 @pytest.mark.parametrize("task", ["sst2", "rte"])
@@ -151,12 +151,12 @@ def test_done_runs_are_not_repeated(programs, context):
             return run.compute(chosen, context)
         runs.append(dataclasses.replace(run, compute=compute))
     names = [run.name for run in runs]
-    run_open(runs[:1], context)
-    run_open(runs, context)
-    run_open(runs, context)
+    execute_pending(runs[:1], context)
+    execute_pending(runs, context)
+    execute_pending(runs, context)
     assert calls == names
     changed = dataclasses.replace(runs[1], settings={**runs[1].settings, "steps": 4})
-    assert run_open([runs[0], changed], context) == names[1:] and calls == names + names[1:]
+    assert execute_pending([runs[0], changed], context) == names[1:] and calls == names + names[1:]
 
 
 def test_a_lost_transformer_is_made_again(programs, context):
@@ -256,8 +256,8 @@ def test_long_reviews(programs, context, monkeypatch):
 
 
 def test_windows_by_hand():
-    # A window has 62 tokens beside the first and the last. Neighbouring windows share 15, so each begins 47 tokens
-    # later.
+    # A window of 64 has 62 tokens of the text. Neighbouring windows share 15 of these, so each begins 47 tokens after
+    # the one before it.
     assert [labels_long.windows_of(n, 64) for n in (3, 64, 65, 111, 112)] == [1, 1, 2, 2, 3]
 
 

@@ -245,12 +245,12 @@ def test_the_runs_and_what_they_need():
     runs = {run.name: run for run in pretraining.runs()}
     assert len(runs) == len(pretraining.runs())
     tables = pretraining_tables
-    shown = {tables.started(name, start) for _, lines in tables.FIGURES.values() for name in lines
+    shown = {tables.run_name(name, start) for _, lines in tables.FIGURES.values() for name in lines
              for start in tables.STARTS}
     shown |= set(tables.REMARKS) | {name + f"-seed{seed}" for name in ("n512-transformer", "n512-k128-pool")
                                     for seed in tables.SEEDS}
     assert shown | {"small"} == {name for name in runs if not name.startswith("tune-")}
-    tuned = {tables.started(name, start) for name in tables.TABLE_2 for start in tables.STARTS}
+    tuned = {tables.run_name(name, start) for name in tables.TABLE_2 for start in tables.STARTS}
     assert set(pretraining.TUNED) <= tuned
     assert len({json.dumps(run.settings, sort_keys=True) for run in runs.values()}) == len(runs)
     for run in runs.values():

@@ -71,7 +71,7 @@ void add_line(void* context, const ProgramLine& line) {
   Op& op = (*visit.ops)[{visit.stage, visit.op}];
   const int64_t n = lengths[visit.length];
   op.stage = std::to_string(line.stage) + (line.joins ? "+ " : " ") + line.part + ", " + line.domain + ", " +
-             line.condition + (line.instead ? ", instead" : "");
+             line.condition + (line.in_first_rows ? ", instead" : "");
   // If operands still differ between two lengths, as the number of a convolution's windows does, both are listed.
   const std::string text = with_n(std::string(line.op) + ": " + line.operands, n);
   if (op.text.empty()) {
@@ -135,7 +135,7 @@ void compare(const std::string& name, const std::string& made) {
     return;
   }
   std::ifstream file(path);
-  REQUIRE_MESSAGE(file.good(), "there is no such listing: LINFORMER_RECORD=1 records it");
+  REQUIRE_MESSAGE(file.good(), "this program has no recorded listing: set LINFORMER_RECORD=1 to record it");
   std::istringstream now(made);
   std::string expected, line;
   for (int number = 1; std::getline(file, expected); ++number) {
@@ -144,7 +144,7 @@ void compare(const std::string& name, const std::string& made) {
     REQUIRE(line == expected);
   }
   const bool more = static_cast<bool>(std::getline(now, line));
-  CHECK_MESSAGE(!more, "there is one line more: ", line);
+  CHECK_MESSAGE(!more, "the program has a line that is not in the recorded listing: ", line);
 }
 
 // Returns the variants whose programs are listed: all of them for the CPU, every second one for a device.

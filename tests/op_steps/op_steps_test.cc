@@ -36,7 +36,7 @@ using Change = void (*)(Program* program);
 
 // The result of one op.
 struct Step {
-  std::string name;  // The part of the model, the op's kind and the columns that it writes; equal in each program.
+  std::string name;  // The part of the model, the op's kind, and the buffer and columns that it writes.
   std::vector<float> values;
 };
 
@@ -55,7 +55,8 @@ class Stepper {
     for (size_t i = 0; i < tensors; ++i) weights_.tensors[i] = model_->data(static_cast<TensorIndex>(i));
   }
 
-  // Returns the steps of all ops that write rows of f32, from the embedding to the end of the program.
+  // Returns the steps of the ops whose results are rows of f32 in a buffer, from the embedding to the end of the
+  // program.
   std::vector<Step> steps() {
     const Program whole = lowered();
     std::vector<Step> steps;
@@ -103,8 +104,8 @@ class Stepper {
     }
   }
 
-  // Runs the program up to the op with index `last`, which belongs to the stage with index `stage_index`, and returns
-  // the rows that this op wrote.
+  // Runs the program up to the op with index `last` and returns the rows that this op wrote. `stage` is the stage of
+  // the op in the whole program, and `stage_index` is its index.
   std::vector<float> result_of(const Stage& stage, int32_t stage_index, int32_t last) {
     Program program = lowered();
     const View out = program.ops[static_cast<size_t>(last)].out();
@@ -124,7 +125,7 @@ class Stepper {
     check(executor.start(arena.get()));
     run(executor);
     const auto* begin = executor.memory() + executor.layout().offsets[static_cast<int>(out.buffer)];
-    const int64_t rows = stage.domain == Domain::compressed_rows ? stage.compressed(tokens_)
+    const int64_t rows = stage.domain == Domain::compressed_rows ? stage.compressed_row_count(tokens_)
                          : out.rows > 0                          ? out.rows
                                                                  : tokens_;
     std::vector<float> values;
@@ -179,7 +180,7 @@ struct Comparison {
 };
 
 // Compares the steps that have the same name in both lists, in order, up to the first difference. A step that only one
-// program has is left out.
+// program has is left out, and so is one with different numbers of values.
 Comparison compare(const std::vector<Step>& ours, const std::vector<Step>& theirs) {
   Comparison result;
   size_t next = 0;

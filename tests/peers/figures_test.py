@@ -42,7 +42,7 @@ class Figures(unittest.TestCase):
             self.assertEqual(list(found), ["max_relative_difference", "mean_cosine", "least_cosine"])
             np.testing.assert_allclose(list(found.values()), [difference, mean, least], atol=1e-12, err_msg=repr(ours))
 
-    def test_a_number_that_is_none_is_never_called_near(self):
+    def test_nan_and_infinity_are_never_near(self):
         for bad in (math.nan, math.inf, -math.inf):
             for ours, wanted in (([[3, 4], [bad, 1]], [[3, 4], [2, 1]]), ([[3, 4], [2, 1]], [[3, 4], [bad, 1]])):
                 found = self.differences(ours, wanted)
@@ -63,7 +63,7 @@ class Figures(unittest.TestCase):
         compare.compare_all(peers[:2], outputs, peers[0])
         self.assertEqual(peers[1].figures, {})
 
-    def test_json_has_null_for_what_is_no_number(self):
+    def test_json_has_null_for_nan_and_infinity(self):
         path = self.path("a.json")
         common.write_json(path, {"rows": [{"nan": math.nan, "inf": -math.inf, "one": 1.5, "none": None, "NaN": "NaN"}]})
         with open(path, encoding="utf-8") as file:
@@ -227,7 +227,7 @@ class Texts(unittest.TestCase):
             calibration.close()
 
 
-    def test_what_is_made_for_one_length_is_not_there_for_the_next(self):
+    def test_files_of_one_length_are_removed_before_the_next(self):
         loaded = {}
 
         def take(peers, rounds, seconds, what, outputs):

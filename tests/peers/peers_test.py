@@ -24,7 +24,7 @@ BUILD = ["--linformer", "build"]
 
 
 class Arguments(unittest.TestCase):
-    def test_what_is_taken_when_nothing_is_said(self):
+    def test_default_options(self):
         options = program.parse(["encode", *BUILD])
         self.assertEqual((options.n, options.k, options.threads, options.rounds, options.seconds),
                          ([512], 128, 2, 5, 1.0))
@@ -42,7 +42,7 @@ class Arguments(unittest.TestCase):
         self.assertEqual(options.engines, ["pytorch", "linformer"])
         self.assertEqual(options.precisions, ["f32", "int8"])
 
-    def test_a_list_that_is_cut_is_whole_in_the_next_call(self):
+    def test_clearing_a_parsed_list_does_not_change_the_default(self):
         program.parse(["encode", *BUILD]).engines.clear()
         self.assertEqual(len(program.parse(["encode", *BUILD]).engines), 4)
 
@@ -239,7 +239,7 @@ class Turns(unittest.TestCase):
         self.assertEqual(diary[3:9], ["turn a", "save a", "turn b", "save b", "turn c", "save c"])
         self.assertEqual(sum(line.startswith("save") for line in diary), 3)
 
-    def test_one_that_fails_is_said_and_the_others_go_on(self):
+    def test_a_failed_peer_is_reported_and_the_others_continue(self):
         for what, number in (("prepare", 1), ("turn", 1), ("turn", 3), ("save", 1)):
             for error in (turns.Died("out of luck"), UserError("out of luck")):
                 with self.subTest(what=what, number=number, error=type(error)):
@@ -276,7 +276,7 @@ class Turns(unittest.TestCase):
         self.assertEqual(row, {"engine": "onnxruntime", "precision": "f32", "graph": "fused", "cosine": 1.0,
                                "version": "1.2", "calls": 4, "peak_mb": 12.5})
 
-    def test_the_longest_idle_makes_room(self):
+    def test_the_longest_idle_workers_are_stopped_to_free_memory(self):
         def kept(available, peaks):
             """Returns the workers that stay. Each one that stops frees 2 GiB of memory."""
             residents = []
@@ -297,7 +297,7 @@ class Turns(unittest.TestCase):
         self.assertEqual(kept(0, [100.0] * 3), [])
         self.assertEqual(kept(11 << 30, [100.0, 8192.0, 100.0]), ["1", "2"])
 
-    def test_who_had_a_turn_is_the_last_to_make_room(self):
+    def test_the_worker_with_the_latest_turn_is_stopped_last(self):
         diary = []
         peers = [Fake(name, diary) for name in "abc"]
         for rounds, order in ((1, "abc"), (2, "cba")):
@@ -380,7 +380,7 @@ class Workers(unittest.TestCase):
         self.assertGreater(good.peak, 1)
         given = turns.environment(3)
         self.assertEqual([given[name] for name in ("CUDA_VISIBLE_DEVICES", "HF_HUB_OFFLINE")], ["", "1"])
-        # The output of the first turn has the ids, the requested number of threads, and the number of the call.
+        # The output of the first turn has the ids, the requested number of threads twice, and the number of the call.
         self.assertEqual(np.load(outputs[good]).tolist(), [5, 6, 3, 3, 2])
 
     def test_a_worker_says_why_it_ends(self):
@@ -390,7 +390,7 @@ class Workers(unittest.TestCase):
             self.assertEqual((peer.error, peer.worker), (says, None))
             self.assertFalse(os.path.exists(self.path("never.npy")))
 
-    def test_what_was_not_made_is_an_error_and_what_is_there_is_not_made_again(self):
+    def test_a_step_without_its_file_fails_and_an_existing_file_is_not_written_again(self):
         step = {"kind": "none that is known", "out": self.path("absent")}
         peer = self.peer("good", {}, [step])
         turns.save_output(peer, self.path("never.npy"))

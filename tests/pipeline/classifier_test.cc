@@ -21,7 +21,7 @@ Classifier make(const LoadedModel& loaded, const ClassifierOptions& options = {}
 }
 
 // Returns the probabilities that a session computes for one text.
-std::vector<float> by_hand(const LoadedModel& loaded, std::string_view text, bool* cut = nullptr) {
+std::vector<float> session_result(const LoadedModel& loaded, std::string_view text, bool* cut = nullptr) {
   const Tokenizer tokenizer = std::move(*Tokenizer::create(loaded.model));
   Session session = std::move(*Session::create(loaded.model, {}));
   EncodeOptions options;
@@ -40,7 +40,7 @@ TEST_CASE("a classifier gives the same bits as a session, with any number of thr
   const std::vector<std::string> sentences = random_sentences(700, 30, 1);
   std::vector<float> expected;
   for (const std::string& sentence : sentences) {
-    for (const float value : by_hand(loaded, sentence)) expected.push_back(value);
+    for (const float value : session_result(loaded, sentence)) expected.push_back(value);
   }
   for (const int threads : {1, 2, 3}) {
     for (const int64_t batch : {1, 5, 64}) {
@@ -141,7 +141,7 @@ TEST_CASE("a long text is read in windows, and its scores are the means over the
   for (const int first : {0, 10, 15}) {
     std::string window;
     for (int i = first; i < first + 10; ++i) window += i < 5 ? "good " : "bad ";
-    const std::vector<float> part = by_hand(loaded, window);
+    const std::vector<float> part = session_result(loaded, window);
     for (size_t c = 0; c < 3; ++c) expected[c] += part[c] / 3;
   }
   for (size_t c = 0; c < 3; ++c) CHECK(mean[c] == doctest::Approx(expected[c]).epsilon(1e-6));

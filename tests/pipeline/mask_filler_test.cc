@@ -72,7 +72,7 @@ std::vector<std::string> masked_sentences(size_t count, size_t most) {
 }
 
 // Fills the masks with a session, one text and one mask in each call.
-Filled by_hand(const LoadedModel& loaded, std::string_view text, size_t top_k) {
+Filled session_result(const LoadedModel& loaded, std::string_view text, size_t top_k) {
   const Tokenizer tokenizer = std::move(*Tokenizer::create(loaded.model));
   Session session = std::move(*Session::create(loaded.model, {}));
   EncodeOptions options;
@@ -109,7 +109,7 @@ TEST_CASE("filled masks have a session's bits, with any threads and batches, in 
   const LoadedModel loaded;
   const std::vector<std::string> sentences = masked_sentences(150, 14);
   std::vector<Filled> expected;
-  for (const std::string& sentence : sentences) expected.push_back(by_hand(loaded, sentence, 4));
+  for (const std::string& sentence : sentences) expected.push_back(session_result(loaded, sentence, 4));
   CHECK(std::any_of(expected.begin(), expected.end(), [](const Filled& f) { return f.masks.size() > 3; }));
   CHECK(std::any_of(expected.begin(), expected.end(), [](const Filled& f) { return f.without_mask; }));
   for (const int threads : {1, 3}) {

@@ -21,7 +21,7 @@ SparseEmbedder make(const LoadedModel& loaded, const SparseEmbedderOptions& opti
 }
 
 // Returns the weight of each token of the vocabulary, computed from a session's logits for one text.
-std::vector<float> by_hand(const LoadedModel& loaded, Session* session, const std::string& text) {
+std::vector<float> session_result(const LoadedModel& loaded, Session* session, const std::string& text) {
   const Tokenizer tokenizer = std::move(*Tokenizer::create(loaded.model));
   EncodeOptions options;
   options.max_length = loaded.model->info().max_tokens;
@@ -42,7 +42,7 @@ TEST_CASE("sparse vectors follow from a session's largest logits, with the same 
   const std::vector<std::string> sentences = random_sentences(120, 20, 8);
   Session session = std::move(*Session::create(loaded.model, {}));
   std::vector<std::vector<float>> expected;
-  for (const std::string& sentence : sentences) expected.push_back(by_hand(loaded, &session, sentence));
+  for (const std::string& sentence : sentences) expected.push_back(session_result(loaded, &session, sentence));
   for (const int threads : {1, 3}) {
     for (const int64_t batch : {1, 7, 64}) {
       CAPTURE(threads);

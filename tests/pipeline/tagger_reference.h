@@ -45,7 +45,7 @@ inline std::vector<std::string> characters_of(const std::string& text) {
   return characters;
 }
 
-inline size_t length_of(std::string_view name) {
+inline size_t count_code_points(std::string_view name) {
   return static_cast<size_t>(
       std::count_if(name.begin(), name.end(), [](char byte) { return (static_cast<uint8_t>(byte) & 0xC0) != 0x80; }));
 }
@@ -175,7 +175,7 @@ class TaggerReference {
       const Offset offset = encoding.offsets()[i];
       bool is_subword = false;
       if (prefixed_) {
-        is_subword = length_of(encoding.token(i)) != offset.end - offset.begin;
+        is_subword = count_code_points(encoding.token(i)) != offset.end - offset.begin;
       } else if (offset.begin > 0) {
         const auto space = [&](uint32_t at) { return at < characters.size() && characters[at] == " "; };
         is_subword = !space(offset.begin - 1) && !space(offset.begin);

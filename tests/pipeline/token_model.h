@@ -19,11 +19,12 @@ struct TokenModelShape {
   // The labels of head 0.
   std::vector<std::string> labels = {"O", "B-PER", "I-PER", "B-LOC", "I-LOC", "MISC", "X-MISC", "I-MISC"};
   bool prefix = false;        // Whether the model puts a token before the text.
-  bool answers = true;        // Whether the model has head 1.
-  bool labels_tokens = true;  // Whether the model has head 0.
+  bool answers = true;        // Whether head 1 answers questions.
+  bool labels_tokens = true;  // Whether head 0 labels each token.
 };
 
-// Head 0 labels each token, head 1 answers questions, head 2 scores whole texts, and head 3 gives each token a number.
+// Head 0 labels each token and head 1 answers questions, unless the shape says otherwise. Head 2 scores whole texts,
+// and head 3 gives each token a number.
 struct TokenModel : Folder {
   explicit TokenModel(const TokenModelShape& given = {}) : tokenizer(given.kind, 5, vocabulary, 1, false) {
     using namespace linformer;

@@ -17,7 +17,7 @@ using namespace linformer;
 
 using Names = std::vector<std::string>;
 
-SentimentModel inference(const Names& labels = {"contradiction", "neutral", "Entailment"}) {
+SentimentModel nli_model(const Names& labels = {"contradiction", "neutral", "Entailment"}) {
   SentimentModel shape;
   shape.max_tokens = 16;
   shape.labels = labels;
@@ -68,7 +68,7 @@ std::vector<double> probabilities_of(ZeroShotClassifier* classifier, const std::
 }
 
 TEST_CASE("zero-shot probabilities are a softmax of entailment over the labels, or against contradiction") {
-  const LoadedModel loaded(inference());
+  const LoadedModel loaded(nli_model());
   ZeroShotOptions options;
   options.hypothesis = "a {} film.";
   ZeroShotClassifier together = make(loaded, options);
@@ -90,7 +90,7 @@ TEST_CASE("zero-shot probabilities are a softmax of entailment over the labels, 
 }
 
 TEST_CASE("a single zero-shot label is compared with contradiction, the last class if entailment is the first") {
-  const LoadedModel loaded(inference({"entailment", "neutral", "contradiction"}));
+  const LoadedModel loaded(nli_model({"entailment", "neutral", "contradiction"}));
   ZeroShotOptions options;
   options.labels = {three.data(), 1};
   options.hypothesis = "{}";
@@ -103,13 +103,13 @@ TEST_CASE("a single zero-shot label is compared with contradiction, the last cla
 
 TEST_CASE("if zero-shot classes have no names, the last class is entailment") {
   for (const Names& names : {Names(), Names({"LABEL_0", "LABEL_1", "label_2"})}) {
-    const LoadedModel loaded(inference(names));
+    const LoadedModel loaded(nli_model(names));
     CHECK(make(loaded, {}).entailment() == 2);
   }
 }
 
 TEST_CASE("only the text is cut in zero-shot classification, and texts with errors keep their place") {
-  const LoadedModel loaded(inference());
+  const LoadedModel loaded(nli_model());
   ZeroShotOptions options;
   options.hypothesis = "the {} .";
   ZeroShotClassifier cutting = make(loaded, options);
@@ -143,7 +143,7 @@ TEST_CASE("only the text is cut in zero-shot classification, and texts with erro
 }
 
 TEST_CASE("zero-shot probabilities have the same bits with any threads and batches, and a visitor can stop the call") {
-  const LoadedModel loaded(inference());
+  const LoadedModel loaded(nli_model());
   const std::vector<std::string> sentences = random_sentences(200, 20, 2);
   std::vector<LabelScore> expected;
   for (const int threads : {1, 3}) {
@@ -177,7 +177,7 @@ TEST_CASE("zero-shot probabilities have the same bits with any threads and batch
 }
 
 TEST_CASE("invalid labels and hypotheses, and models without entailment, are refused") {
-  const LoadedModel loaded(inference());
+  const LoadedModel loaded(nli_model());
   ZeroShotOptions options;
   CHECK(refusal(loaded, options).code() == Code::invalid_argument);
   const std::vector<std::string_view> empty = {"good", ""};

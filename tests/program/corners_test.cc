@@ -195,7 +195,7 @@ TEST_CASE("sizes beyond 64 bits are refused") {
   CHECK(std::string(lowered.status().message()).find("lower max_tokens or max_batch") != std::string::npos);
 }
 
-// The model file permits 2^24 tokens, but the session is planned for 8. Its table must not have 2^24 rows.
+// The model file permits 2^24 tokens, but the session is planned for 8, so its table must have 8 rows and not 2^24.
 TEST_CASE("the table of sinusoidal positions has as many rows as the planned tokens") {
   for (const uint32_t width : {64u, 2u}) {
     Corner corner{
@@ -205,7 +205,7 @@ TEST_CASE("the table of sinusoidal positions has as many rows as the planned tok
     options.memory.max_tokens = 8;
     const Result<LoweredModel> lowered = lower_model(Maker(corner).description(), options, Bf16Choice{true, ""});
     REQUIRE(lowered.ok());
-    // Padding has the position 2^24, as the first token has, and needs no row of its own.
+    // In this model padding has the same position as the first token, 2^24, so it needs no additional row.
     CHECK(lowered->program.sinusoidal.rows == 8);
     CHECK(lowered->plan.buffers[static_cast<int>(BufferId::position_table)].bytes ==
           (uint64_t{8} * width * 4 + 63) / 64 * 64);

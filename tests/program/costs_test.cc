@@ -27,7 +27,7 @@ double flop(const Model& model, int64_t n, bool first_rows = false) {
     const std::string part = line.part;
     if (part.starts_with("head") || part == "masked-LM") return;
     const bool replaced = part == s.last && std::string(line.domain) == "row blocks";
-    if (s.first_rows ? !replaced : !line.instead) s.flop += line.flop;
+    if (s.first_rows ? !replaced : !line.in_first_rows) s.flop += line.flop;
   };
   REQUIRE(list_program(model, {}, n, add, &sum).ok());
   return sum.flop;
@@ -70,7 +70,7 @@ TEST_CASE("the FLOPs of a Linformer follow the closed formula") {
       const double rows = static_cast<double>(n);
       const double compressed_first = (shared ? 1 : 2) * rows * k * d + 2 * k * d * d;
       const double projected_first = 2 * rows * d * d + 2 * rows * k * d;
-      // Attention to compressed keys costs 2 n k D. Short texts compress the scores instead.
+      // Attention to compressed keys costs 2 n k D multiply-adds. Short texts compress the scores instead.
       const double attends = 2 * rows * k * d, short_keys = 2 * rows * d * d + 2 * rows * rows * (d + heads * k);
       const double keys = n < short_below ? short_keys : attends + (n < below ? projected_first : compressed_first);
       CHECK(keys <= std::min({short_keys, attends + projected_first, attends + compressed_first}));
@@ -103,7 +103,7 @@ TEST_CASE("rows are split evenly among threads, but an item has at least 8 rows"
                                           {513, 5, 103},
                                           {4096, 2, 128}}) {
     CAPTURE(rows);
-    CHECK(even_step(rows, parts, 128) == step);
+    CHECK(rows_per_item(rows, parts, 128) == step);
   }
 }
 

@@ -51,13 +51,14 @@ TEST_CASE("an arena with a size that doesn't fit is not laid out") {
   arena.use(BufferId::rows);
   REQUIRE(arena.lay_out(&layout));
   CHECK(layout.total == (4 * 7000 + 63) / 64 * 64);
-  CHECK(linformer_test::bytes_by(arena.formula(BufferId::rows).text, {{"rows", 1000}, {"d_row", 7}}) == layout.total);
+  CHECK(linformer_test::formula_bytes(arena.formula(BufferId::rows).text, {{"rows", 1000}, {"d_row", 7}}) ==
+        layout.total);
   arena[Term::d_row] = int64_t{1} << 40;
   CHECK(!arena.lay_out(&layout));  // The size exceeds the address space.
   arena[Term::d_row] = int64_t{1} << 60;
   CHECK(!arena.lay_out(&layout));  // The size exceeds 64 bits.
   arena[Term::d_row] = 7;
-  arena[Term::keys] = Count(int64_t{1} << 62) * 8;  // The buffer of this term is not used.
+  arena[Term::keys] = Count(int64_t{1} << 62) * 8;  // Even a term of an unused buffer must fit.
   CHECK(!arena.lay_out(&layout));
 }
 

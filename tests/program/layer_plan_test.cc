@@ -68,7 +68,7 @@ TEST_CASE("the lengths at which the computation changes depend on the model and 
   CHECK(plan(model, native()).short_below == 0);
   model = shape();
   model.each_head = true;
-  CHECK(plan(model, native()).by_head());
+  CHECK(plan(model, native()).compresses_by_head());
   CHECK(plan(model, native()).short_below == 0);
 }
 
@@ -119,14 +119,14 @@ TEST_CASE("slices, the type of the context and single conversions depend on the 
   CHECK(bf16.slice_type == ElementType::bf16);
   CHECK(bf16.converts_once);
   CHECK(bf16.attention == ElementType::bf16);
-  CHECK(bf16.rounds(64));
-  CHECK_FALSE(bf16.rounds(65));
+  CHECK(bf16.product_rounds_slice(64));
+  CHECK_FALSE(bf16.product_rounds_slice(65));
   CHECK(bf16.context == ElementType::f32);
   CHECK(plan(model, {}).slice == 0);  // This target widens weights.
   RandomModel gated = model;
   gated.layer.gated = true;
   CHECK(plan(gated, native()).slice == int8_slice);
-  CHECK_FALSE(plan(gated, native()).rounds(64));  // Both factors stay in f32.
+  CHECK_FALSE(plan(gated, native()).product_rounds_slice(64));  // Both factors stay in f32.
   CHECK(plan(gated, device(ElementType::f16)).slice == 0);
   gated.ffn += 1;
   CHECK(plan(gated, native()).slice == 0);  // The columns of the second factor begin within a panel.
@@ -134,11 +134,11 @@ TEST_CASE("slices, the type of the context and single conversions depend on the 
   model.type = ElementType::int8;
   const LayerPlan int8 = plan(model, native());
   CHECK(int8.slice_type == ElementType::int8);
-  CHECK_FALSE(int8.rounds(64));
+  CHECK_FALSE(int8.product_rounds_slice(64));
 
   const LayerPlan f16 = plan(model, device(ElementType::f16));
   CHECK(f16.slice == 1600);
-  CHECK(f16.rounds(1));
+  CHECK(f16.product_rounds_slice(1));
   CHECK(f16.context == ElementType::f16);
   CHECK_FALSE(f16.dense_gate);
   CHECK(plan(model, native()).dense_gate);

@@ -50,7 +50,7 @@ Results run_alone(Session& session, const std::vector<Input>& inputs, const std:
   for (size_t s = 0; s < inputs.size(); ++s) {
     std::vector<MaskPosition> own;
     for (const MaskPosition& position : positions) {
-      if (position.text == static_cast<int64_t>(s)) own.push_back({0, position.position});
+      if (position.sequence == static_cast<int64_t>(s)) own.push_back({0, position.position});
     }
     const Results one = run(session, {inputs[s]}, own);
     const auto append = [](std::vector<float>& to, const std::vector<float>& from) {
@@ -150,7 +150,7 @@ TEST_CASE("heads of different kinds in one call give the same scores in each cal
       std::vector<std::vector<float>> logits;
       std::vector<Output> outputs;
       for (int head = 0; head < 3; ++head) {
-        logits.push_back(linformer_test::room_for(session, sequences, Output::logits({}, head)));
+        logits.push_back(linformer_test::nan_buffer_for(session, sequences, Output::logits({}, head)));
         outputs.push_back(Output::logits(logits.back(), head));
       }
       REQUIRE(session.run(sequences, outputs).ok());
@@ -223,7 +223,7 @@ TEST_CASE("all tasks of a team are done once, however few of its threads arrive 
     TaskCounter counter;
     REQUIRE(counter.try_reserve(threads));
     for (int64_t call = 0; call < 3000; ++call) {
-      counter.begin(call % 7, threads);
+      counter.reset(call % 7, threads);
       std::atomic<int> inside{0};
       team.run([&](int thread) {
         ++inside;

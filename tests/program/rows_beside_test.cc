@@ -25,7 +25,7 @@ int64_t counted(const RowsBeside& rows, int64_t n) {
 double flop(const Model& model, int64_t n) {
   double sum = 0;
   const auto add = [](void* context, const ProgramLine& line) {
-    if (!line.instead) *static_cast<double*>(context) += line.flop;
+    if (!line.in_first_rows) *static_cast<double*>(context) += line.flop;
   };
   REQUIRE(list_program(model, {}, n, add, &sum).ok());
   return sum;
@@ -41,9 +41,9 @@ TEST_CASE("the rows of exact tokens and the rows that begin within the text take
           if (exact > k) continue;
           const RowsBeside rows{k, exact, span, window};
           for (int64_t n = 1; n <= 120; ++n) {
-            const int64_t seen = rows.seen(n);
+            const int64_t seen = rows.visible_rows(n);
             CHECK(seen == counted(rows, n));
-            CHECK((seen > 0) == (n >= rows.shortest()));
+            CHECK((seen > 0) == (n >= rows.shortest_sequence()));
           }
         }
       }
@@ -53,16 +53,16 @@ TEST_CASE("the rows of exact tokens and the rows that begin within the text take
 
 TEST_CASE("without a span all rows take part in every text") {
   const RowsBeside rows{9, 2, 0, 50};
-  CHECK(rows.shortest() == 0);
-  for (const int64_t n : {1, 51, 52, 1000}) CHECK(rows.seen(n) == 9);
+  CHECK(rows.shortest_sequence() == 0);
+  for (const int64_t n : {1, 51, 52, 1000}) CHECK(rows.visible_rows(n) == 9);
 }
 
 TEST_CASE("the largest values that a file may have do not overflow") {
   const int64_t most = max_dimension;
-  CHECK(RowsBeside{most, 0, 1, 1}.seen(most) == most);
-  CHECK(RowsBeside{most, 0, most, 1}.seen(most - 1) == most - 1);
-  CHECK(RowsBeside{most, 8, most, 1}.seen(most) == most);
-  CHECK(RowsBeside{most, 0, 1, UINT32_MAX}.seen(most) == 0);
+  CHECK(RowsBeside{most, 0, 1, 1}.visible_rows(most) == most);
+  CHECK(RowsBeside{most, 0, most, 1}.visible_rows(most - 1) == most - 1);
+  CHECK(RowsBeside{most, 8, most, 1}.visible_rows(most) == most);
+  CHECK(RowsBeside{most, 0, 1, UINT32_MAX}.visible_rows(most) == 0);
 }
 
 TEST_CASE("rows that take no part cost no FLOPs") {
@@ -81,7 +81,7 @@ TEST_CASE("rows that take no part cost no FLOPs") {
     CAPTURE(n);
     const RowsBeside rows{23, 0, 150, 30};
     // A row costs 2 n D in each layer for each of its key, value, scores and context.
-    const double saved = 2. * 2 * 4 * 48 * static_cast<double>(n * (23 - rows.seen(n)));
+    const double saved = 2. * 2 * 4 * 48 * static_cast<double>(n * (23 - rows.visible_rows(n)));
     CHECK(flop(*all, n) - flop(*some, n) == doctest::Approx(saved));
   }
 }

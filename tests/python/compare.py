@@ -43,7 +43,8 @@ def rerankings(folder):
 
 
 def largest_difference(first, second, score="score"):
-    """Returns the largest difference of ``score`` in two lists of dicts, or infinity if anything else differs."""
+    """Returns the largest difference of ``score`` in two lists of dicts, or infinity if their lengths or other values
+    that both have differ."""
     if len(first) != len(second):
         return float("inf")
     worst = 0.0

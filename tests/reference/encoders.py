@@ -33,7 +33,7 @@ LEFT_OUT = ("transformers_version", "dtype", "initializer_range")
 def random_model(name, config, seed):
     torch.manual_seed(seed)
     model = getattr(transformers, name)(config)
-    with torch.no_grad():  # The initial zeros and ones of biases and norms would hide a swap.
+    with torch.no_grad():  # The initial zeros and ones of biases and norms would hide swapped tensors.
         for parameter in model.parameters():
             if parameter.dim() == 1:
                 parameter += 0.2 * torch.randn_like(parameter)

@@ -71,7 +71,7 @@ class Encoder:
     def embed(self, ids, types):
         embeddings = self.family + ".embeddings."
         positions = np.arange(len(ids))
-        if self.family == "roberta":  # Padding has the row of the pad id, and other tokens count from the next row.
+        if self.family == "roberta":  # The position of padding is the pad id. Other tokens count from pad + 1.
             there = ids != self.pad
             positions = np.cumsum(there) * there + self.pad
         x = self.values[embeddings + "word_embeddings.weight"][ids]

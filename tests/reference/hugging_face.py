@@ -125,7 +125,7 @@ HEADS = [
 def random_model(name, config):
     torch.manual_seed(7)
     model = getattr(transformers, name)(config)
-    with torch.no_grad():  # The initial zeros and ones of biases and norms would hide a swap.
+    with torch.no_grad():  # The initial zeros and ones of biases and norms would hide swapped tensors.
         for parameter in model.parameters():
             if parameter.dim() == 1:
                 parameter += 0.2 * torch.randn_like(parameter)
@@ -182,7 +182,7 @@ def save_both(model, folder):
 
 
 def check_random_models(programs, families):
-    """Returns differences like check_kinds(), and for each type of weights their shares of the largest value."""
+    """Returns differences like check_kinds(), and for each type of weights the difference over the largest value."""
     worst = {}
     for number, (family, config) in enumerate(configurations()):
         if families and family not in families:

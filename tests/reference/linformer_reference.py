@@ -1,4 +1,5 @@
-"""Runs the cases of the test `reference` in double precision. Only the meaning of the description's fields is used.
+"""Computes the expected outputs of the test `reference` in double precision. It shares no code with the runtime: it
+follows the documented meaning of the fields of a model's description.
 
     python3 linformer_reference.py FOLDER
 
@@ -193,7 +194,7 @@ class Encoder:
             x = np.where((text.tokens == self.encoder["pad_id"])[:, None], 0.0, x)
         return x
 
-    def shorten(self, projection, y):
+    def compress(self, projection, y):
         """Compresses y [n, head_dim] to [k, head_dim]: E y, or the pooled or convolved windows of y."""
         model, kind, n = self.model, projection["kind"], len(y)
         if kind == "none":
@@ -231,7 +232,7 @@ class Encoder:
         # Row i of the others represents positions that begin at i span / others.
         return np.array([True] * exact + [i * span < n * others for i in range(others)])
 
-    def side(self, attention, linear, projections, z, keep, tokens, norm=None, rotary=(0, 1)):
+    def keys_or_values(self, attention, linear, projections, z, keep, tokens, norm=None, rotary=(0, 1)):
         """Returns the compressed keys or values of each query head. `tokens` has the ids of z's rows, or is None."""
         model, heads, dim = self.model, attention["heads"], attention["head_dim"]
         in_group = heads // attention["kv_heads"]
@@ -247,12 +248,12 @@ class Encoder:
             if projection["kind"] == "linear" and projection["order"] == "before_linear":
                 # The projection's own bias is added to every channel of its row after the linear layer.
                 plain = dict(projection, bias=-1)
-                short = model.linear(linear, self.shorten(plain, z))[:, columns]
+                short = model.linear(linear, self.compress(plain, z))[:, columns]
                 if projection["bias"] >= 0:
                     short = short + model.tensor(projection["bias"])[:, None]
             else:
                 exact = rotated(whole[:, columns], *rotary)
-                short = self.shorten(projection, exact)
+                short = self.compress(projection, exact)
                 for row, token in enumerate(projection["exact_tokens"]):
                     found = np.flatnonzero((tokens == token) & (keep > 0))
                     if len(found) > 0:
@@ -271,11 +272,12 @@ class Encoder:
             z, keep, tokens = text.states, text.states_keep, None
         query = model.norm_heads(attention["query_norm"], model.linear(attention["query"], x)) * text.query[:, None]
         rotary = attention["rotary_base"], attention["rotary_scale"]
-        keys = self.side(attention, attention["key"], attention["key_projections"], z, keep, tokens, attention["key_norm"], rotary)
+        keys = self.keys_or_values(attention, attention["key"], attention["key_projections"], z, keep, tokens,
+                                   attention["key_norm"], rotary)
         if attention["value_is_key"]:
             values = keys
         else:
-            values = self.side(attention, attention["value"], attention["value_projections"], z, keep, tokens)
+            values = self.keys_or_values(attention, attention["value"], attention["value_projections"], z, keep, tokens)
         context = []
         for head in range(attention["heads"]):
             scores = rotated(query[:, head * dim : (head + 1) * dim], *rotary) @ keys[head].T * attention["scale"]

@@ -143,7 +143,7 @@ ROBERTA = dict(hidden_size=WIDTH, num_hidden_layers=LAYERS, num_attention_heads=
 
 
 def cald(root, case, share_mode, seed, labels):
-    """RoBERTa with proj_k and proj_v [positions, k], which are shared by the mode none, kv or layer."""
+    """RoBERTa with proj_k and proj_v [positions, k]. `share_mode` is what shares them: "none", "kv" or "layer"."""
     epsilon, weights, aliases = 1e-5, Weights(seed), {}
     make_embedding(weights, "roberta.", POSITIONS + PAD + 1)
     for layer in range(LAYERS):
@@ -307,7 +307,7 @@ def pull_request(root, case, share_projection, seed, labels):
                f"transformers' pull request 10587, share_projection {share_projection}")
 
 
-# These functions are lucidrains' layers, which have a norm before each half.
+# These functions are lucidrains' layers, which have a norm before the attention and one before the FFN.
 
 
 def make_layer(weights, norm, attention, ffn_norm, ffn, one_kv_head=False, share_kv=False):
@@ -389,7 +389,7 @@ def own_around_lucidrains(root):
 
 
 def own_around_tatp22(root):
-    """nn.Embedding and positions, Linformer with a norm after each half, the first row, and a Linear."""
+    """nn.Embedding and positions, Linformer with norms after attention and FFN, the first row, and a Linear."""
     weights = Weights(111)
     weights.make("model.embed.weight", VOCABULARY, WIDTH, width=1.0)
     weights.make("model.position.weight", POSITIONS, WIDTH)

@@ -14,13 +14,13 @@ namespace {
 
 using namespace linformer;
 
-// Chooses the projections. Every ninth model has one linear projection for all heads. Of the other models, each kind is
-// the first in a fifth, and most models have a second kind in every other layer.
+// Chooses the projections. Every ninth model has one linear projection for all heads. In the other models the kind of
+// the first layer is each of the five kinds equally often, and most models have a second kind in every other layer.
 void choose_projections(Chance& chance, uint64_t index, RandomModel* shape) {
   shape->shared_key_value = chance.one_in(2);
   shape->shared_layers = chance.one_in(6);
   shape->projection_bias = chance.one_in(2);
-  shape->order = chance.of({ProjectionOrder::before_linear, ProjectionOrder::after_linear});
+  shape->order = chance.one_of({ProjectionOrder::before_linear, ProjectionOrder::after_linear});
   shape->kernel = chance.pick(1, 9);
   shape->stride = chance.pick(1, shape->kernel + 2);
   if (index % 9 == 0) return;
@@ -49,10 +49,11 @@ void choose_attention(Chance& chance, RandomModel* shape) {
   } else if ((!linear || shape->order == ProjectionOrder::after_linear) && chance.one_in(2)) {
     shape->row_mask = RowMask::zeroed;
   }
-  if (chance.one_in(4)) shape->output_activation = chance.of({Activation::relu, Activation::gelu, Activation::tanh});
+  if (chance.one_in(4))
+    shape->output_activation = chance.one_of({Activation::relu, Activation::gelu, Activation::tanh});
   if (chance.one_in(4)) shape->second_output = chance.pick(3, 50);
   if (chance.one_in(4)) {
-    shape->key_sources = chance.of<std::vector<KeySource>>(
+    shape->key_sources = chance.one_of<std::vector<KeySource>>(
         {{KeySource::encoder_states}, {KeySource::own, KeySource::encoder_states}, {KeySource::encoder_states_or_own}});
     shape->decoder = chance.one_in(3);
   }
@@ -62,7 +63,7 @@ void choose_attention(Chance& chance, RandomModel* shape) {
 void drop_output(Chance& chance, RandomModel* shape) {
   shape->output_projection = false;
   shape->second_output = 0;
-  shape->heads = chance.of({1u, 2u, 7u});
+  shape->heads = chance.one_of({1u, 2u, 7u});
   shape->head_dim = shape->d_model / shape->heads;
 }
 
@@ -70,7 +71,8 @@ void choose_layers(Chance& chance, RandomModel* shape) {
   shape->layers = chance.pick(static_cast<uint32_t>(std::max(shape->key_sources.size(), shape->kinds.size())), 3);
   shape->pre_norm = chance.one_in(2);
   shape->linear_bias = !chance.one_in(4);
-  shape->activation = chance.of({Activation::gelu, Activation::relu, Activation::gelu_tanh, Activation::leaky_relu});
+  shape->activation =
+      chance.one_of({Activation::gelu, Activation::relu, Activation::gelu_tanh, Activation::leaky_relu});
   shape->ffn = chance.one_in(8) ? 0 : chance.pick(5, 90);
   shape->norms = !chance.one_in(8);
   const bool any_states = shape->key_sources != std::vector{KeySource::own};
@@ -103,15 +105,15 @@ void choose_layers(Chance& chance, RandomModel* shape) {
   if (any_states && !encoder_states_or_own && chance.one_in(2)) shape->encoder_states_width = chance.pick(5, 40);
 }
 
-void choose_ends(Chance& chance, RandomModel* shape) {
+void choose_embedding_and_outputs(Chance& chance, RandomModel* shape) {
   shape->vocabulary = chance.pick(10, 70);
   shape->pad = !chance.one_in(4);
   shape->fairseq_positions = chance.one_in(2);
-  shape->position_kind = chance.of({PositionKind::none, PositionKind::learned, PositionKind::learned,
-                                    PositionKind::sinusoidal_halves, PositionKind::sinusoidal_interleaved});
+  shape->position_kind = chance.one_of({PositionKind::none, PositionKind::learned, PositionKind::learned,
+                                        PositionKind::sinusoidal_halves, PositionKind::sinusoidal_interleaved});
   shape->given_frequencies = chance.one_in(2);
   if (chance.one_in(3)) shape->embedding_width = 2 * chance.pick(3, 30);
-  shape->embedding_scale = chance.of({1.f, 1.f, 2.5f});
+  shape->embedding_scale = chance.one_of({1.f, 1.f, 2.5f});
   shape->embedding_norm = !chance.one_in(4);
   shape->transform = chance.one_in(4);
   shape->transform_before_norm = chance.one_in(2);
@@ -133,8 +135,8 @@ void choose_ends(Chance& chance, RandomModel* shape) {
   shape->head_kinds.clear();
   for (int i = 0; i < 2; ++i) {
     RandomHead head;
-    head.pooling =
-        chance.of({Pooling::first_token, Pooling::mean, Pooling::mean_over_max_tokens, Pooling::max, Pooling::none});
+    head.pooling = chance.one_of(
+        {Pooling::first_token, Pooling::mean, Pooling::mean_over_max_tokens, Pooling::max, Pooling::none});
     if (head.pooling != Pooling::none && chance.one_in(4)) head.pairing = Pairing::product_difference;
     head.norm = chance.one_in(3);
     head.dense = !chance.one_in(3);
@@ -142,14 +144,14 @@ void choose_ends(Chance& chance, RandomModel* shape) {
     shape->head_kinds.push_back(head);
   }
   shape->sentence_embedding = chance.one_in(2);
-  shape->embedding_pooling = chance.of({Pooling::first_token, Pooling::mean, Pooling::max});
+  shape->embedding_pooling = chance.one_of({Pooling::first_token, Pooling::mean, Pooling::max});
   shape->embedding_dense = chance.one_in(2) ? chance.pick(3, 40) : 0;
   shape->embedding_normalize = chance.one_in(2);
   shape->tied_output = chance.one_in(2);
-  shape->type = chance.of({ElementType::f32, ElementType::bf16, ElementType::f16});
+  shape->type = chance.one_of({ElementType::f32, ElementType::bf16, ElementType::f16});
 }
 
-// Chooses the options that version 3 of the file format added. `chance` has its own seed, so the choices of the other
+// Chooses gates, rotary positions, position biases and windows. `chance` has its own seed, so the choices of the other
 // functions stay the same.
 void choose_version_3(Chance chance, RandomModel* shape) {
   const bool own = shape->key_sources == std::vector{KeySource::own};
@@ -159,7 +161,7 @@ void choose_version_3(Chance chance, RandomModel* shape) {
   if (shape->layer.gated && chance.one_in(2)) shape->activation = Activation::silu;
   AttentionDescription& attention = shape->layer.attention;
   if (chance.one_in(2) && own && !compressed_first && !shape->value_is_key && shape->head_dim % 2 == 0) {
-    attention.rotary_base = chance.of({10000.f, 500.f});
+    attention.rotary_base = chance.one_of({10000.f, 500.f});
   }
   if (!own || shape->kinds != std::vector{ProjectionKind::none}) return;
   shape->position_bias = chance.one_in(2);
@@ -171,12 +173,12 @@ void choose_version_4(Chance chance, RandomModel* shape) {
   for (size_t i = 0; i < shape->head_kinds.size(); ++i) {
     RandomHead& head = shape->head_kinds[i];
     if (shape->head_classes[i] == 1) {
-      head.kind = chance.of({HeadKind::score, HeadKind::score, HeadKind::multi_label, HeadKind::regression});
+      head.kind = chance.one_of({HeadKind::score, HeadKind::score, HeadKind::multi_label, HeadKind::regression});
     } else if (chance.one_in(4)) {
       head.kind = HeadKind::regression;
     }
     if (head.kind != HeadKind::score) continue;
-    head.score_activation = chance.of({Activation::none, Activation::sigmoid, Activation::tanh});
+    head.score_activation = chance.one_of({Activation::none, Activation::sigmoid, Activation::tanh});
   }
 }
 
@@ -189,12 +191,12 @@ void choose_version_5(Chance chance, RandomModel* shape) {
     if (head.pooling == Pooling::max && chance.one_in(2)) head.pooling = Pooling::last_token;
   }
   shape->sentence_norm = chance.one_in(3);
-  if (chance.one_in(3)) shape->embedding_pooling = chance.of({Pooling::last_token, Pooling::weighted_mean});
+  if (chance.one_in(3)) shape->embedding_pooling = chance.one_of({Pooling::last_token, Pooling::weighted_mean});
 }
 
 void choose_version_6(Chance chance, RandomModel* shape) {
   if (shape->row_mask != RowMask::none || shape->order != ProjectionOrder::after_linear || chance.one_in(3)) return;
-  shape->length_scale = chance.of({LengthScale::inverse_root, LengthScale::restored_norm});
+  shape->length_scale = chance.one_of({LengthScale::inverse_root, LengthScale::restored_norm});
 }
 
 // Chooses a shape. `chance` must be seeded with `index`.
@@ -210,7 +212,7 @@ RandomModel choose_shape(Chance& chance, uint64_t index) {
   if (shape.kinds[0] == ProjectionKind::none && chance.one_in(3)) shape.n = chance.pick(257, 1100);
   choose_attention(chance, &shape);
   choose_layers(chance, &shape);
-  choose_ends(chance, &shape);
+  choose_embedding_and_outputs(chance, &shape);
   choose_version_3(Chance(~index), &shape);
   choose_version_4(Chance(index ^ 0x5555), &shape);
   choose_version_5(Chance(index ^ 0x3333), &shape);
@@ -263,7 +265,7 @@ RandomInput choose_input(Chance& chance, const RandomCase& c, uint32_t rows, boo
     input.types.push_back(static_cast<uint8_t>(chance.pick(0, shape.token_types - 1)));
   }
   if (with_states) {
-    const uint32_t state_rows = chance.one_in(3) ? rows : chance.of({1u, shape.n, chance.pick(1, shape.n)});
+    const uint32_t state_rows = chance.one_in(3) ? rows : chance.one_of({1u, shape.n, chance.pick(1, shape.n)});
     input.encoder_states = chance.floats(size_t{state_rows} * c.encoder().encoder_states_width);
     if (masks) input.encoder_states_mask = choose_mask(chance, state_rows, first);
   }
@@ -293,7 +295,7 @@ RandomCase case_of(const RandomModel& shape, Chance chance) {
   c.shape = shape;
   c.model = random_model(c.shape);
   if (c.shape.decoder && !chance.one_in(3)) c.options.run.part = Part::decoder;
-  c.options.run.padding = chance.of({Padding::strip, Padding::keep});
+  c.options.run.padding = chance.one_of({Padding::strip, Padding::keep});
   const bool paired = std::any_of(c.shape.head_kinds.begin(), c.shape.head_kinds.end(),
                                   [](const RandomHead& head) { return head.pairing != Pairing::none; });
   const bool masks = chance.one_in(2);
@@ -367,7 +369,7 @@ void RandomCase::write(const std::string& path) const {
                                 {"encoder_states", place(input.encoder_states, encoder().encoder_states_width)},
                                 {"encoder_states_mask", input.encoder_states_mask}});
   }
-  for (const MaskPosition& p : mlm_positions) result["mlm_positions"].push_back({p.text, p.position});
+  for (const MaskPosition& p : mlm_positions) result["mlm_positions"].push_back({p.sequence, p.position});
   std::ofstream(path + ".json") << result;
   // A version 1.0 header is padded with spaces to a multiple of 64 bytes and ends with a line feed.
   std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (" + std::to_string(numbers.size()) + ",), }";

@@ -45,7 +45,7 @@ def answers(*arguments):
 
 def close(what, ours, theirs, tolerance=2e-5):
     if abs(ours - theirs) > tolerance * max(1, abs(theirs)):
-        sys.exit(f"{what}: {ours} and not {theirs}")
+        sys.exit(f"{what}: linformer gives {ours}, and the reference gives {theirs}")
 
 
 def settings(**more):

@@ -60,29 +60,29 @@ class Comparison {
   double worst() {
     std::vector<Output> outputs;
     for (int layer = -1; layer <= static_cast<int>(case_.encoder().layers.size()); ++layer) {
-      outputs.push_back(Output::hidden(room("hidden." + std::to_string(layer)), layer));
+      outputs.push_back(Output::hidden(output_buffer("hidden." + std::to_string(layer)), layer));
       constexpr Pooling poolings[] = {Pooling::first_token, Pooling::mean,       Pooling::mean_over_max_tokens,
                                       Pooling::max,         Pooling::last_token, Pooling::weighted_mean};
       const Pooling pooling = poolings[(static_cast<size_t>(layer + 6) + case_.inputs.size()) % std::size(poolings)];
       const std::string name = std::string("pooled.") + enum_name(pooling);
-      if (layer >= 0 && !results_.contains(name)) outputs.push_back(Output::pooled(room(name), pooling));
+      if (layer >= 0 && !results_.contains(name)) outputs.push_back(Output::pooled(output_buffer(name), pooling));
     }
     if (case_.has_heads()) {
       const ModelDescription& description = case_.model->description();
       for (size_t head = 0; head < description.heads.size(); ++head) {
         const std::string index = std::to_string(head);
-        outputs.push_back(Output::logits(room("logits." + index), static_cast<int>(head)));
-        outputs.push_back(Output::probabilities(room("probabilities." + index), static_cast<int>(head)));
+        outputs.push_back(Output::logits(output_buffer("logits." + index), static_cast<int>(head)));
+        outputs.push_back(Output::probabilities(output_buffer("probabilities." + index), static_cast<int>(head)));
       }
-      if (description.embedding.present) outputs.push_back(Output::embeddings(room("embeddings")));
-      if (description.mlm.present()) outputs.push_back(Output::masked_lm(room("mlm"), case_.mlm_positions));
+      if (description.embedding.present) outputs.push_back(Output::embeddings(output_buffer("embeddings")));
+      if (description.mlm.present()) outputs.push_back(Output::masked_lm(output_buffer("mlm"), case_.mlm_positions));
     }
     run(outputs);
     return worst_;
   }
 
  private:
-  std::span<float> room(const std::string& name) {
+  std::span<float> output_buffer(const std::string& name) {
     INFO(name);
     const auto array = arrays_.find(name);
     REQUIRE(array != arrays_.end());

@@ -66,7 +66,7 @@ def expected(model, tokenizer, lines, tokens, texts):
     return np.mean(values, axis=0), np.mean(shares, axis=0)
 
 
-def given(report, key):
+def values_by_layer_and_head(report, key):
     return np.array([[head[key] for head in layer["heads"]] for layer in report["layers"]])
 
 
@@ -92,12 +92,12 @@ def main():
             options = ["--max-tokens", tokens, "--limit", texts, "--share", "0.9", "--json"]
             report = json.loads(run(program, "spectrum", converted, "-i", text, *options))
             values, shares = expected(model, tokenizer, lines, tokens, texts)
-            errors = np.abs(given(report, "singular_values") - values) / values
+            errors = np.abs(values_by_layer_and_head(report, "singular_values") - values) / values
             worst = errors[values >= SMALLEST * values[..., :1]].max()
             counted = (values >= SMALLEST * values[..., :1]).mean()
-            share = (np.abs(given(report, "share") - shares) / shares).max()
+            share = (np.abs(values_by_layer_and_head(report, "share") - shares) / shares).max()
             wanted_k = (shares < 0.9).sum(axis=-1) + 1
-            other_k = int((np.array(given(report, "k")) != wanted_k).sum())
+            other_k = int((np.array(values_by_layer_and_head(report, "k")) != wanted_k).sum())
             good = report["texts"] == texts and worst <= LIMIT and share <= LIMIT and other_k <= wanted_k.size // 50
             failed += not good
             print(

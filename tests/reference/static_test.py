@@ -6,9 +6,9 @@ random models.
     static_test.py LINFORMER LINFORMER_CONVERT WORK --speed SENTENCES
     static_test.py --goldens FOLDER
 
---speed prints instead the sentences per second of both, with a table of 29,528 x 256 as in potion-base-8M. --goldens
-writes the folders of tests/data/static_embedding with the vectors that the two libraries compute. The exit code is 77
-if the libraries are neither in this Python nor in the one that apps/bench/peers.py made.
+--speed prints instead the sentences per second of model2vec and linformer, with a table of 29,528 x 256 as in
+potion-base-8M. --goldens writes the folders of tests/data/static_embedding with the vectors that the two libraries
+compute. The exit code is 77 if the libraries are neither in this Python nor in the one that apps/bench/peers.py made.
 """
 import json
 import os
@@ -197,7 +197,7 @@ def main():
 
 
 def speed(count):
-    """Times both on one thread by processor time, on which other programs have little influence."""
+    """Times model2vec and linformer on one thread by processor time, on which other programs have little influence."""
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True)

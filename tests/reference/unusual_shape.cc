@@ -21,15 +21,16 @@ void set_heads(Chance& chance, RandomModel* shape, const std::vector<uint32_t>& 
   shape->head_kinds.clear();
   for (const uint32_t count : classes) {
     RandomHead head;
-    head.pooling =
-        chance.of({Pooling::first_token, Pooling::mean, Pooling::mean_over_max_tokens, Pooling::max, Pooling::none});
+    head.pooling = chance.one_of(
+        {Pooling::first_token, Pooling::mean, Pooling::mean_over_max_tokens, Pooling::max, Pooling::none});
     if (head.pooling != Pooling::none && chance.one_in(4)) head.pairing = Pairing::product_difference;
     head.norm = chance.one_in(2);
     head.dense = chance.one_in(2);
-    head.kind = count == 1 ? chance.of({HeadKind::score, HeadKind::multi_label, HeadKind::regression})
-                           : chance.of({HeadKind::single_label, HeadKind::multi_label, HeadKind::regression});
+    head.kind = count == 1 ? chance.one_of({HeadKind::score, HeadKind::multi_label, HeadKind::regression})
+                           : chance.one_of({HeadKind::single_label, HeadKind::multi_label, HeadKind::regression});
     if (head.kind == HeadKind::score) {
-      head.score_activation = chance.of({Activation::none, Activation::sigmoid, Activation::relu, Activation::gelu});
+      head.score_activation =
+          chance.one_of({Activation::none, Activation::sigmoid, Activation::relu, Activation::gelu});
     }
     shape->head_kinds.push_back(head);
   }
@@ -45,7 +46,7 @@ void make_smallest(Chance& chance, RandomModel* shape) {
                          &shape->encoder_states_width, &shape->embedding_dense, &shape->layer.attention.window}) {
     if (*some != 0) *some = 1;
   }
-  if (!chance.one_in(4)) shape->vocabulary = chance.of({1u, 2u, 5u});
+  if (!chance.one_in(4)) shape->vocabulary = chance.one_of({1u, 2u, 5u});
   if (shape->vocabulary == 1) shape->pad = shape->fairseq_positions = false;
   set_heads(chance, shape, {1});
 }
@@ -64,7 +65,7 @@ void make_largest(Chance& chance, RandomModel* shape) {
       break;
     case 3:
       shape->n = chance.pick(300, 700);
-      shape->k = shape->n + chance.pick(0, 100);  // More rows than the model takes tokens.
+      shape->k = shape->n + chance.pick(0, 100);  // At least as many rows as the model takes tokens.
       shape->kernel = chance.one_in(2) ? shape->n : 1;
       shape->stride = chance.one_in(2) ? max_dimension : 1;
       break;
@@ -94,7 +95,7 @@ void make_empty(Chance& chance, RandomModel* shape) {
   if (chance.one_in(2)) {
     shape->output_projection = false;
     shape->second_output = 0;
-    shape->heads = chance.of({1u, 2u});
+    shape->heads = chance.one_of({1u, 2u});
     shape->head_dim = shape->d_model / shape->heads;
   }
 }
@@ -139,9 +140,9 @@ void make_grouped(Chance& chance, RandomModel* shape) {
   shape->heads = shape->kv_heads * chance.pick(1, 4);
   shape->head_dim = 2 * chance.pick(1, 20);
   shape->one_kv_head = shape->mixed_kv_heads = false;
-  shape->norm_kind = chance.of({NormKind::layer, NormKind::rms});
+  shape->norm_kind = chance.one_of({NormKind::layer, NormKind::rms});
   shape->norm_bias = chance.one_in(2);
-  shape->head_norms = chance.of({HeadNorms::none, HeadNorms::each, HeadNorms::all});
+  shape->head_norms = chance.one_of({HeadNorms::none, HeadNorms::each, HeadNorms::all});
   shape->outer_norm = chance.one_in(2);
 }
 
@@ -163,7 +164,7 @@ void make_beside(Chance& chance, RandomModel* shape) {
     for (uint32_t i = chance.pick(1, 8); i > 0; --i)
       shape->exact_tokens.push_back(chance.pick(0, shape->vocabulary - 1));
   }
-  shape->layer.attention.window = chance.of({1u, 2u, 7u, 31u, 32u, 33u, 64u, 1000u});
+  shape->layer.attention.window = chance.one_of({1u, 2u, 7u, 31u, 32u, 33u, 64u, 1000u});
   if (chance.one_in(2)) make_grouped(chance, shape);
   shape->position_bias = chance.one_in(2);
 }
@@ -215,7 +216,7 @@ RandomModel unusual_shape(uint64_t index) {
   Chance chance(~index);
   for (int attempt = 0; attempt < most_attempts; ++attempt) {
     RandomModel shape = random_shape(chance.number());
-    shape.type = chance.of({ElementType::f32, ElementType::bf16, ElementType::f16, ElementType::int8});
+    shape.type = chance.one_of({ElementType::f32, ElementType::bf16, ElementType::f16, ElementType::int8});
     make_unusual(static_cast<Unusual>(index % unusual_kinds), chance, &shape);
     if (is_valid(shape)) return shape;
   }

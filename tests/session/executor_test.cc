@@ -92,7 +92,7 @@ struct Expected {
   std::vector<MaskPosition> positions;  // The last token of each text.
 };
 
-Expected expect(const Model& model, const Texts& texts, Padding padding) {
+Expected compute_expected(const Model& model, const Texts& texts, Padding padding) {
   Expected expected;
   for (const auto& text : texts.ids) {
     std::vector<int32_t>& kept = expected.kept.emplace_back();
@@ -128,8 +128,8 @@ Bound bound_of(ElementType type, const Engine& engine, Compute compute) {
   return {false, 5e-5};
 }
 
-// The largest difference for files of each type: the scaled difference for f32, and the relative difference for results
-// whose intermediate values are rounded.
+// The largest relative difference for files of each type, from results whose intermediate values are rounded. The entry
+// of f32 is the largest scaled difference of all other results, whatever the type of their file is.
 using WorstByType = std::map<ElementType, double>;
 void print(const WorstByType& worst) {
   std::printf("difference to double precision, worst:");
@@ -219,10 +219,10 @@ TEST_CASE("random models agree with the double-precision reference") {
     const auto model = linformer_test::random_model(shape);
     const Texts texts = random_texts(random, shape);
     const Padding padding = round % 2 ? Padding::keep : Padding::strip;
-    const Expected expected = expect(*model, texts, padding);
+    const Expected expected = compute_expected(*model, texts, padding);
     for (const Engine& engine : linformer_test::engines()) {
       for (Compute compute : {Compute::automatic, Compute::f32, Compute::bf16}) {
-        if (compute == Compute::bf16 && !linformer_test::is_bf16_left_out(engine)) continue;
+        if (compute == Compute::bf16 && !linformer_test::is_bf16_off_by_default(engine)) continue;
         compare(model, shape, engine, compute, texts, expected, padding, 1 + round % 3, &worst);
       }
     }
@@ -259,10 +259,10 @@ TEST_CASE("a window beside compressed keys agrees with the double-precision refe
          {n, (window + 1) / 2, window + 1, window + 2, (window + 2 + n) / 2, int64_t{1}, n - 1}) {
       texts.ids.push_back(linformer_test::random_ids(random(), length, shape.vocabulary));
     }
-    const Expected expected = expect(*model, texts, Padding::strip);
+    const Expected expected = compute_expected(*model, texts, Padding::strip);
     for (const Engine& engine : linformer_test::engines()) {
       for (Compute compute : {Compute::automatic, Compute::f32, Compute::bf16}) {
-        if (compute == Compute::bf16 && !linformer_test::is_bf16_left_out(engine)) continue;
+        if (compute == Compute::bf16 && !linformer_test::is_bf16_off_by_default(engine)) continue;
         compare(model, shape, engine, compute, texts, expected, Padding::strip, 1 + static_cast<int>(round % 3),
                 &worst);
       }
@@ -288,7 +288,7 @@ TEST_CASE("several row blocks, column chunks and panels agree with the reference
     shape.shared_key_value = type != ElementType::f32;
     const auto model = linformer_test::random_model(shape);
     const Texts texts = random_texts(random, shape);
-    const Expected expected = expect(*model, texts, Padding::strip);
+    const Expected expected = compute_expected(*model, texts, Padding::strip);
     const std::vector<Engine> engines = linformer_test::engines();
     for (const Engine& engine : engines) {
 #if defined(__SANITIZE_ADDRESS__)

@@ -97,10 +97,10 @@ TEST_CASE("every formula gives the bytes of its buffer for every kind of model a
           REQUIRE_MESSAGE(published.contains(name), "the README's table doesn't have this buffer");
           if (buffer.bytes == 0) continue;
           used.insert(name);
-          CHECK(bytes_by(formula, terms) == buffer.bytes);
+          CHECK(formula_bytes(formula, terms) == buffer.bytes);
           const std::vector<std::string>& given = published.at(name);
           CHECK_MESSAGE(std::any_of(given.begin(), given.end(),
-                                    [&](const std::string& one) { return bytes_by(one, terms) == buffer.bytes; }),
+                                    [&](const std::string& one) { return formula_bytes(one, terms) == buffer.bytes; }),
                         "none of the README's formulas gives this buffer's bytes");
         }
       }

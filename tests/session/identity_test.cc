@@ -86,7 +86,7 @@ TEST_CASE("a text's bits do not depend on threads, batch or session") {
     const Isa best = linformer_test::best_isa();
     for (const Engine& engine : linformer_test::engines()) {
       if (engine.backend != BackendKind::native && engine.isa != best) continue;  // The other backends promise nothing.
-      const bool for_largest = linformer_test::chooses_for_largest_call(engine);
+      const bool for_largest = linformer_test::depends_on_largest_call(engine);
       Session alone = make_session(model, engine, 1, for_largest ? static_cast<int64_t>(texts.size()) : 1);
       std::vector<Answer> expected;
       for (const auto& text : texts) expected.push_back(run(alone, *model, {text})[0]);

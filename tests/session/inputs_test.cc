@@ -76,7 +76,7 @@ TEST_CASE("run refuses masks and types whose length differs from the text's") {
   CHECK(refusals.says({input}, "text 0 has 1 token types for 5 tokens"));
   const std::vector<uint8_t> beyond = {0, 1, 2, 0, 0};
   input.types = beyond;
-  CHECK(refusals.says({input}, "text 0, token 2: type 2, the model has 2"));
+  CHECK(refusals.says({input}, "text 0, token 2: token type 2, but the model has only 2"));
   const std::vector<uint8_t> nothing(5, 0);
   input.types = {};
   input.mask = nothing;
@@ -125,13 +125,13 @@ TEST_CASE("run refuses encoder states that are missing, unwanted, too long or cu
   Refusals own(shape);
   Input input = text();
   input.encoder_states = std::span(floats).first(32);
-  CHECK(own.says({input}, "text 0 has encoder states of 32 floats, the model takes rows of 0"));
+  CHECK(own.says({input}, "text 0 has encoder states of 32 floats, but the model reads rows of 0"));
   shape.key_sources = {KeySource::encoder_states};
   shape.encoder_states_width = 16;
   Refusals states(shape);
   CHECK(states.says({input, text()}, "text 1 has no encoder states"));
   input.encoder_states = std::span(floats).first(31);
-  CHECK(states.says({input}, "text 0 has encoder states of 31 floats, the model takes rows of 16"));
+  CHECK(states.says({input}, "text 0 has encoder states of 31 floats, but the model reads rows of 16"));
   input.encoder_states = std::span(floats).first(16 * 10);
   CHECK(states.says({input}, "text 0 has 10 rows of encoder states and the session was planned for 9"));
   input.encoder_states = std::span(floats).first(16 * 9);
@@ -159,11 +159,11 @@ TEST_CASE("run refuses outputs of scores with a wrong size") {
     return refusals.says(inputs, output, part);
   };
   CHECK(says({text()}, Output::logits(refusals.first(3), 0),
-             "head 'head0' compares texts two by two, and the batch has 1"));
+             "head 'head0' compares pairs of texts: the batch has 1, not an even number"));
   CHECK(says({text(3), text(2)}, Output::probabilities(refusals.first(9), 1),
-             "the probabilities output holds 9 floats where 5 x 2 are computed"));
+             "the probabilities output has room for 9 floats, but 5 x 2 are computed"));
   CHECK(says({text(), text()}, Output::logits(refusals.first(2), 0),
-             "the logits output holds 2 floats where 1 x 3 are computed"));
+             "the logits output has room for 2 floats, but 1 x 3 are computed"));
   CHECK(says({text(), text()}, Output::logits(refusals.first(3), 2), "classification head 2: this model has 2"));
   CHECK(says({text(), text()}, Output::probabilities(refusals.first(3), -1), "classification head -1"));
 }
@@ -177,7 +177,7 @@ TEST_CASE("run refuses poolings and embeddings that the model lacks") {
   shape.embedding_dense = 7;
   Refusals embeds(shape);
   CHECK(embeds.says({text()}, Output::embeddings(embeds.first(6)),
-                    "the embeddings output holds 6 floats where 1 x 7 are computed"));
+                    "the embeddings output has room for 6 floats, but 1 x 7 are computed"));
 }
 
 TEST_CASE("the encoder and the decoder of a model refuse outputs that they lack") {

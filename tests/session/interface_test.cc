@@ -182,14 +182,15 @@ TEST_CASE("run refuses calls that it was not planned for, and then writes nothin
   CHECK(says(run({outside}), Code::invalid_argument, "id 50 is outside the vocabulary of 50"));
   CHECK(says(run({negative}), Code::invalid_argument, "id -1"));
   CHECK(says(run({good}, {Output::pooled(std::span(pooled).first(31))}), Code::too_long,
-             "the pooled output holds 31 floats where 1 x 32 are computed"));
+             "the pooled output has room for 31 floats, but 1 x 32 are computed"));
   std::vector<float> mlm(50, 1.f);
   CHECK(says(run({good}, {Output::logits(pooled, 1)}), Code::invalid_argument, "head 1"));
   CHECK(says(run({good}, {Output::hidden(wide, 3)}), Code::invalid_argument, "hidden layer 3"));
   const MaskPosition beyond{0, 10}, within{0, 9};
   CHECK(says(run({good}, {Output::masked_lm(mlm, {&beyond, 1})}), Code::invalid_argument, "position 10 of text 0"));
   CHECK(says(run({good}, {Output::masked_lm(mlm, {})}), Code::invalid_argument, "need positions"));
-  CHECK(session.run(std::vector<Tokens>{good}, Output::masked_lm({}, {&within, 1})).ok());  // It isn't computed.
+  // An output without room is not computed.
+  CHECK(session.run(std::vector<Tokens>{good}, Output::masked_lm({}, {&within, 1})).ok());
   CHECK(session.run(std::vector<Tokens>{good}, Output::pooled(pooled)).ok());
   CHECK(pooled[0] != 42.f);
 }

@@ -25,16 +25,16 @@ TEST_CASE("for every kind of model the results in bf16 and int8 are near those i
       const auto model = linformer_test::random_model(variant.shape);
       const std::vector<RandomInput> texts = linformer_test::random_texts(*model, variant, {44, 3, 20, 1});
       SessionOptions options;
-      options.run.compute = linformer_test::with_bf16({BackendKind::native, linformer_test::best_isa()});
+      options.run.compute = linformer_test::bf16_compute({BackendKind::native, linformer_test::best_isa()});
       const auto narrow = run(model, variant, options, texts);
-      // Instruction sets compute GELU and exp with different rounding, and without bf16 attention is in f32.
+      // Instruction sets compute GELU and exp with different rounding, and those without bf16 compute attention in f32.
       for (const linformer_test::Engine& engine : linformer_test::engines()) {
         if (engine.backend != BackendKind::native) continue;
         options.cpu.isa = engine.isa;
-        options.run.compute = linformer_test::with_bf16(engine);
+        options.run.compute = linformer_test::bf16_compute(engine);
         const auto other = run(model, variant, options, texts);
         for (size_t i = 0; i < narrow.all().size(); ++i) {
-          const double x = linformer_test::difference(*narrow.all()[i], *other.all()[i]);
+          const double x = linformer_test::max_relative_difference(*narrow.all()[i], *other.all()[i]);
           CHECK(x <= limit_between);
           apart = std::max(apart, x);
         }
@@ -43,7 +43,7 @@ TEST_CASE("for every kind of model the results in bf16 and int8 are near those i
       options.run.compute = Compute::f32;
       const auto wide = run(model, variant, options, texts);
       for (size_t i = 0; i < wide.all().size(); ++i) {
-        const double x = linformer_test::difference(*wide.all()[i], *narrow.all()[i]);
+        const double x = linformer_test::max_relative_difference(*wide.all()[i], *narrow.all()[i]);
         CHECK(x <= limit);
         worst = std::max(worst, x);
       }

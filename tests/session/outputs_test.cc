@@ -92,7 +92,7 @@ void check(const Status& status) { REQUIRE_MESSAGE(status.ok(), std::string(stat
 std::vector<Values> run(Session& session, std::span<const Input> inputs, std::vector<Output> asked) {
   std::vector<Values> values(asked.size());
   for (size_t i = 0; i < asked.size(); ++i) {
-    values[i] = linformer_test::room_for(session, inputs, asked[i]);
+    values[i] = linformer_test::nan_buffer_for(session, inputs, asked[i]);
     asked[i].values = values[i];
   }
   check(session.run(inputs, asked));
@@ -107,7 +107,7 @@ std::vector<Values> run_alone(Session& session, const Batch& batch, const std::v
       Output output = asked[i];
       std::vector<MaskPosition> positions;
       for (const MaskPosition& p : asked[i].positions) {
-        const int64_t text = p.text - static_cast<int64_t>(t);
+        const int64_t text = p.sequence - static_cast<int64_t>(t);
         if (text == 0 || text == 1) positions.push_back({text, p.position});
       }
       output.positions = positions;
@@ -222,7 +222,7 @@ TEST_CASE("shape() returns sizes that grow with texts and rows") {
   CHECK(session.shape(Output::pooled({}), 1, -1).status().code() == Code::invalid_argument);
 }
 
-// Pooling processes blocks of at most 512 columns, in whole groups.
+// Pooling processes at most 512 columns at once. The rows have 1,044 columns, so the last block is smaller.
 TEST_CASE("mean and max pooling of wide rows are right") {
   RandomModel shape;
   shape.d_model = 1044;
@@ -275,7 +275,7 @@ TEST_CASE("shape() and run() refuse outputs that the model lacks with the same e
   CHECK(refuses(Output::hidden({}, -2), "hidden layer -2"));
   CHECK(refuses(Output::logits({}, 4), "classification head 4: this model has 4"));
   CHECK(refuses(Output::probabilities({}, -1), "classification head -1"));
-  CHECK(refuses(Output::logits({}, 1), "compares texts two by two, and the batch has 1"));
+  CHECK(refuses(Output::logits({}, 1), "compares pairs of texts: the batch has 1, not an even number"));
   CHECK(refuses(Output::pooled({}, Pooling::none), "can't have pooling number 4"));
   CHECK(refuses(Output::pooled({}, static_cast<Pooling>(9)), "can't have pooling number 9"));
   CHECK(refuses(Output::embeddings({}), "doesn't say how its texts are embedded"));
@@ -357,7 +357,7 @@ TEST_CASE("row_tokens() returns the token of each output row") {
     CHECK(rows_of(kept, text, rows) == expected({0, 1, 2, 3, 4, 5}));
     CHECK(rows_of(kept, masked, rows) == expected({0, 1, 2, 3, 4, 5}));
     // Except for the prefix, the rows without a token are those that run() fills with zeros.
-    Values hidden = linformer_test::room_for(stripped, std::span(&masked, 1), Output::hidden({}));
+    Values hidden = linformer_test::nan_buffer_for(stripped, std::span(&masked, 1), Output::hidden({}));
     check(stripped.run({&masked, 1}, Output::hidden(hidden)));
     const Rows tokens = rows_of(stripped, masked, rows);
     for (size_t r = prefix ? 1 : 0; r < tokens.size(); ++r) {

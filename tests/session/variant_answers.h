@@ -57,7 +57,7 @@ inline std::vector<RandomInput> random_texts(const linformer::Model& model, cons
   return texts;
 }
 
-inline double difference(const std::vector<float>& a, const std::vector<float>& b) {
+inline double max_relative_difference(const std::vector<float>& a, const std::vector<float>& b) {
   double worst = 0, largest = 1;
   for (size_t i = 0; i < a.size(); ++i) {
     const double x = std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i]));

@@ -56,7 +56,7 @@ void write_sentence_transformer(const Workplace& place) {
   write(place, "1_Pooling/config.json", R"({"pooling_mode_mean_tokens": true})");
   write(place, "2_Dense/config.json", R"({"activation_function": "torch.nn.modules.activation.Tanh"})");
   std::vector<HandTensor> dense;
-  add_pair(dense, "linear", 4, 8);
+  add_weight_bias(dense, "linear", 4, 8);
   write(place, "2_Dense/model.safetensors", safetensors(dense));
   write(place, "vocab.txt", small_vocabulary);
   write(place, "tokenizer_config.json", R"({"do_lower_case": true})");
@@ -98,7 +98,7 @@ void write_sentencepiece(const Workplace& place) {
   tiny.vocabulary = 2000;
   write(place, "config.json", tiny.config().dump());
   write(place, "model.safetensors", safetensors(tiny.tensors()));
-  write(place, "spiece.model", read_file(test_data("tokenizers/sentencepiece/spiece.model")));
+  write(place, "spiece.model", read_file(test_data_path("tokenizers/sentencepiece/spiece.model")));
 }
 
 const std::vector<Model>& models() {
@@ -207,12 +207,12 @@ class Runner {
       other_user_ = "setpriv --reuid=65534 --regid=65534 --clear-groups ";
       // The other user can't run a converter that was built below a folder which only root may enter, such as /root.
       // setpriv itself can still start it, so `timeout` must be part of this trial.
-      can_become_other_ = place.run_behind(other_user_ + limit_, "--version").status == 0;
+      can_become_other_ = place.run_with_prefix(other_user_ + limit_, "--version").status == 0;
     }
   }
   bool can_be_refused() const { return can_become_other_; }
   Run operator()(const std::string& arguments, bool other_user) const {
-    return place.run_behind((other_user ? other_user_ : "") + limit_, arguments + " -o " + place.path("x.lnfr"));
+    return place.run_with_prefix((other_user ? other_user_ : "") + limit_, arguments + " -o " + place.path("x.lnfr"));
   }
 
   Workplace place;
@@ -233,8 +233,9 @@ void check_refused(const Run& run, const std::string& path, const std::vector<st
   CHECK(told);
 }
 
-// Runs the converter with these arguments: first on whole files, where it must succeed, and then with each of `files`
-// damaged in each way. `settings` says that --config names the file.
+// Runs the converter with these arguments: first on undamaged files, where it must succeed, and then with each of
+// `files` damaged in each way. If `settings` is true, the user names the file with --config, so the damage that is
+// `fine_if_named` is left out.
 void check_each(const Runner& runner, const std::string& arguments, const std::function<void(const Workplace&)>& write,
                 const std::vector<const char*>& files, bool settings) {
   const auto write_whole = [&] {
@@ -300,7 +301,7 @@ TEST_CASE("a file that lacks its end is an error, and so is a file of another mo
   json many = json::object();
   for (int i = 0; i < 3000; ++i) many["t" + std::to_string(i)] = i;
   std::vector<HandTensor> wide;
-  add_pair(wide, "linear", 4, 16);
+  add_weight_bias(wide, "linear", 4, 16);
   const std::map<std::string, std::string> of_another = {
       {"vocab.txt", other_words},
       {"vocab.json", many.dump()},

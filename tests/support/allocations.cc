@@ -24,14 +24,15 @@ namespace {
 
 // `alive` and `blocks` fall below zero if a block is freed that was allocated before it could be counted.
 std::atomic<int64_t> alive{0}, highest{0}, blocks{0};
-std::atomic<int64_t> most_alive{INT64_MAX};  // the limit that refuse_beyond() sets
+std::atomic<int64_t> most_alive{INT64_MAX};  // the limit that limit_memory() sets
 std::atomic<bool> counting{false};
 std::atomic<int64_t> calls{0}, bytes{0};
 std::atomic<bool> refusing_requests{false}, refusing_later{false};
 std::atomic<int64_t> requests{0}, refused_request{0};
 
-// Counts a block of `size` bytes. Returns false and counts nothing if it would exceed the limit.
-bool taken(size_t size) {
+// Counts a block of `size` bytes. Returns false and counts nothing if the block would exceed the limit of
+// limit_memory().
+bool count_block(size_t size) {
   const int64_t now =
       alive.fetch_add(static_cast<int64_t>(size), std::memory_order_relaxed) + static_cast<int64_t>(size);
   if (now > most_alive.load(std::memory_order_relaxed)) {
@@ -66,17 +67,17 @@ Allocations stop_counting() {
   return {calls, bytes};
 }
 
-void refuse_beyond(int64_t most) { most_alive = alive + most; }
-void stop_refusing() { most_alive = INT64_MAX; }
+void limit_memory(int64_t most) { most_alive = alive + most; }
+void end_memory_limit() { most_alive = INT64_MAX; }
 
-void refuse_request(int64_t number, bool and_later) {
+void fail_request(int64_t number, bool and_later) {
   requests = 0;
   refused_request = number;
   refusing_later = and_later;
   refusing_requests = true;
 }
 
-int64_t stop_refusing_requests() {
+int64_t stop_failing_requests() {
   refusing_requests = false;
   return requests;
 }
@@ -98,7 +99,7 @@ bool counting_works() { return false; }
 
 namespace {
 
-void on_malloc(const volatile void*, size_t size) { taken(size); }
+void on_malloc(const volatile void*, size_t size) { count_block(size); }
 void on_free(const volatile void* memory) {
   if (memory != nullptr) freed(__sanitizer_get_allocated_size(memory));
 }
@@ -143,9 +144,10 @@ bool refused(size_t size) {
   return true;
 }
 
-// Returns the block that glibc allocated. If it exceeds the limit, frees it and returns null.
-void* granted(void* memory) {
-  if (memory == nullptr || taken(malloc_usable_size(memory))) return memory;
+// Returns the block that glibc allocated. If the block exceeds the limit of limit_memory(), frees the block and
+// returns null.
+void* enforce_limit(void* memory) {
+  if (memory == nullptr || count_block(malloc_usable_size(memory))) return memory;
   __libc_free(memory);
   errno = ENOMEM;
   return nullptr;
@@ -157,12 +159,12 @@ void* granted(void* memory) {
 extern "C" {
 using namespace linformer_test;
 
-void* malloc(size_t size) { return refused(size) ? nullptr : granted(__libc_malloc(size)); }
+void* malloc(size_t size) { return refused(size) ? nullptr : enforce_limit(__libc_malloc(size)); }
 void* calloc(size_t count, size_t size) {
-  return refused(count * size) ? nullptr : granted(__libc_calloc(count, size));
+  return refused(count * size) ? nullptr : enforce_limit(__libc_calloc(count, size));
 }
 void* memalign(size_t alignment, size_t size) {
-  return refused(size) ? nullptr : granted(__libc_memalign(alignment, size));
+  return refused(size) ? nullptr : enforce_limit(__libc_memalign(alignment, size));
 }
 void* aligned_alloc(size_t alignment, size_t size) { return memalign(alignment, size); }
 int posix_memalign(void** memory, size_t alignment, size_t size) {

@@ -17,8 +17,8 @@ class AllocationPeak {
   int64_t before_;
 };
 
-// Returns false under a sanitizer, where the allocator can't be replaced. The functions below then count and refuse
-// nothing.
+// Returns false under a sanitizer, where the allocator can't be replaced. The functions below, except live_blocks(),
+// then count and refuse nothing.
 bool counting_works();
 
 struct Allocations {
@@ -30,16 +30,15 @@ struct Allocations {
 void start_counting();
 Allocations stop_counting();
 
-// Limits the memory that is alive at once to `bytes` more than now. Beyond that, malloc and similar functions return
-// that there is no memory.
-void refuse_beyond(int64_t bytes);
-void stop_refusing();
+// Limits the memory that is alive at once to `bytes` more than now. Beyond that, malloc and similar functions fail.
+void limit_memory(int64_t bytes);
+void end_memory_limit();
 
-// Refuses the request `number`, counted from 1 from this call on. If `and_later` is true, also refuses all requests
-// behind it.
-void refuse_request(int64_t number, bool and_later);
-// Ends refuse_request(), and returns how many requests there were.
-int64_t stop_refusing_requests();
+// Makes one later memory request fail. The first request after this call has the number 1. If `and_later` is true, all
+// requests after request `number` fail too.
+void fail_request(int64_t number, bool and_later);
+// Ends fail_request(), and returns how many memory requests there were since that call.
+int64_t stop_failing_requests();
 
 // Returns the number of blocks that malloc and similar functions allocated and that were not freed.
 int64_t live_blocks();

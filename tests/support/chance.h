@@ -16,7 +16,7 @@ class Chance {
   uint32_t pick(uint32_t low, uint32_t high) { return low + static_cast<uint32_t>(generator_() % (high - low + 1)); }
   bool one_in(uint32_t n) { return generator_() % n == 0; }
   template <class T>
-  T of(std::initializer_list<T> values) {
+  T one_of(std::initializer_list<T> values) {
     return values.begin()[generator_() % values.size()];
   }
   std::vector<float> floats(size_t count) {

@@ -24,23 +24,23 @@ inline linformer::Isa best_isa() { return linformer::kernels_for(linformer::Isa:
 
 // Returns whether an engine has kernels for bf16 that a session uses only if the options ask for bf16, because f32 is
 // faster.
-inline bool is_bf16_left_out(const Engine& engine) {
+inline bool is_bf16_off_by_default(const Engine& engine) {
   if (engine.backend != linformer::BackendKind::native || engine.device >= 0) return false;
   const linformer::Kernels& kernels = *linformer::kernels_for(engine.isa);
   return kernels.gemm_bf16 != nullptr && !kernels.bf16.faster;
 }
 
-// Returns the value of RunOptions::compute with which tests run the kernels for bf16 even on machines that are faster
-// in f32.
-inline linformer::Compute with_bf16(const Engine& engine) {
-  const bool left_out = engine.isa != linformer::Isa::scalar && is_bf16_left_out(engine);
+// Returns the value of RunOptions::compute with which tests run the kernels for bf16, except the scalar ones, even on
+// machines that are faster in f32.
+inline linformer::Compute bf16_compute(const Engine& engine) {
+  const bool left_out = engine.isa != linformer::Isa::scalar && is_bf16_off_by_default(engine);
   return left_out ? linformer::Compute::bf16 : linformer::Compute::automatic;
 }
 
-// Returns the options of a session that runs on an engine and computes in bf16 if the engine has kernels for it.
+// Returns the options of a session that runs on an engine, with the value of bf16_compute().
 inline linformer::SessionOptions session_options(const Engine& engine, int threads, int64_t batch) {
   linformer::SessionOptions options;
-  options.run.compute = with_bf16(engine);
+  options.run.compute = bf16_compute(engine);
   options.cpu.backend = engine.backend;
   options.cpu.isa = engine.isa;
   options.cpu.threads = threads;
@@ -49,9 +49,9 @@ inline linformer::SessionOptions session_options(const Engine& engine, int threa
   return options;
 }
 
-// Returns whether bits may depend on the largest call that a session takes. They may on a GPU, where the algorithms of
-// GEMMs are chosen for that call. A simulated device has no algorithms.
-inline bool chooses_for_largest_call([[maybe_unused]] const Engine& engine) {
+// Returns whether the bits of a result may depend on the largest call for which a session was created. On a GPU they
+// may, because the algorithms of GEMMs are chosen for that call. A simulated device has no choice of algorithms.
+inline bool depends_on_largest_call([[maybe_unused]] const Engine& engine) {
 #if defined(LINFORMER_CUDA_SIMULATED)
   return false;
 #else
@@ -65,7 +65,8 @@ inline std::string label_of(const Engine& engine) {
 }
 
 #if defined(LINFORMER_TEST_DEVICE)
-// Returns the device on which the same tests run: a real one, or one that is simulated on the CPU (tests/cuda).
+// Returns the engine of the device that replaces the CPU in the tests: a real device, or one that is simulated on the
+// CPU (tests/cuda). If there is no usable device, returns nothing and reports the case as skipped.
 inline std::vector<Engine> device_engines() {
   if (const auto found = linformer::cuda::multiplies_bf16(0); !found.ok()) {
     skip(found.status().message());

@@ -25,7 +25,7 @@ class Formula {
   }
 
  private:
-  bool take(const std::string& token) {
+  bool consume(const std::string& token) {
     skip_spaces();
     if (text_.compare(at_, token.size(), token) != 0) return false;
     at_ += token.size();
@@ -36,20 +36,20 @@ class Formula {
   }
   uint64_t sum() {
     uint64_t result = product();
-    while (take("+")) result += product();
+    while (consume("+")) result += product();
     return result;
   }
   uint64_t product() {
     uint64_t result = factor();
-    while (take("x ")) result *= factor();
+    while (consume("x ")) result *= factor();
     return result;
   }
   uint64_t factor() {
-    const bool largest = take("max(");
-    if (largest || take("(")) {
+    const bool largest = consume("max(");
+    if (largest || consume("(")) {
       uint64_t result = sum();
-      while (largest && take(",")) result = std::max(result, sum());
-      REQUIRE_MESSAGE(take(")"), text_);
+      while (largest && consume(",")) result = std::max(result, sum());
+      REQUIRE_MESSAGE(consume(")"), text_);
       return result;
     }
     skip_spaces();
@@ -69,7 +69,7 @@ class Formula {
 };
 
 // Returns a buffer's bytes by a formula, rounded up to a multiple of 64.
-inline uint64_t bytes_by(const std::string& formula, const std::map<std::string, uint64_t>& terms) {
+inline uint64_t formula_bytes(const std::string& formula, const std::map<std::string, uint64_t>& terms) {
   return (Formula(formula, terms).value() + 63) / 64 * 64;
 }
 

@@ -1,5 +1,5 @@
-// Returns the FLOP of a model's first layer in all calls of a session with a profile. They show how often texts were
-// run.
+// Returns the FLOP of a model's first layer in all calls of a session with a profile. The number shows how often texts
+// were run.
 #pragma once
 
 #include <doctest/doctest.h>

@@ -25,7 +25,8 @@ struct NpyArray {
   // Returns the values as T, which must be the stored type.
   template <class T>
   std::vector<T> values() const {
-    if (bytes.size() != static_cast<size_t>(size()) * sizeof(T)) throw std::runtime_error("npy: dtype " + dtype);
+    if (bytes.size() != static_cast<size_t>(size()) * sizeof(T))
+      throw std::runtime_error("npy: the elements are not of the requested type but of " + dtype);
     std::vector<T> result(static_cast<size_t>(size()));
     std::memcpy(result.data(), bytes.data(), bytes.size());
     return result;
@@ -33,7 +34,8 @@ struct NpyArray {
 };
 
 inline NpyArray parse_npy(const std::string& file) {
-  if (file.compare(0, 6, "\x93NUMPY") != 0) throw std::runtime_error("npy: magic");
+  if (file.compare(0, 6, "\x93NUMPY") != 0)
+    throw std::runtime_error("npy: the file doesn't begin with NumPy's signature");
   const size_t length_bytes = file[6] == 1 ? 2 : 4;
   uint32_t header_length = 0;
   std::memcpy(&header_length, file.data() + 8, length_bytes);
@@ -42,7 +44,8 @@ inline NpyArray parse_npy(const std::string& file) {
   NpyArray array;
   const size_t descr = header.find("'", header.find("'descr':") + 8) + 1;
   array.dtype = header.substr(descr, header.find("'", descr) - descr);
-  if (header.find("'fortran_order': False") == std::string::npos) throw std::runtime_error("npy: Fortran order");
+  if (header.find("'fortran_order': False") == std::string::npos)
+    throw std::runtime_error("npy: the array is in Fortran order, not in C order");
   size_t at = header.find("(", header.find("'shape':")) + 1;
   while (header[at] != ')') {
     size_t used = 0;
@@ -69,14 +72,14 @@ inline std::map<std::string, NpyArray> read_npz(const std::string& path) {
     return value;
   };
   const size_t end = file.rfind("PK\x05\x06");
-  if (end == std::string::npos) throw std::runtime_error("npz: no directory in " + path);
+  if (end == std::string::npos) throw std::runtime_error("npz: there is no zip directory in " + path);
   std::map<std::string, NpyArray> arrays;
   size_t at = number(end + 16, 4);
   for (uint32_t i = 0, count = number(end + 10, 2); i < count; ++i) {
     const uint32_t size = number(at + 24, 4), name_length = number(at + 28, 2), local = number(at + 42, 4);
     const std::string name = file.substr(at + 46, name_length);
     const size_t data = local + 30 + number(local + 26, 2) + number(local + 28, 2);
-    if (number(at + 10, 2) != 0) throw std::runtime_error("npz: compressed entry in " + path);
+    if (number(at + 10, 2) != 0) throw std::runtime_error("npz: there is a compressed entry in " + path);
     arrays[name.substr(0, name.size() - 4)] = parse_npy(file.substr(data, size));
     at += 46 + name_length + number(at + 30, 2) + number(at + 32, 2);
   }

@@ -19,7 +19,7 @@ struct RandomHead {
   bool norm = false, dense = true;
   linformer::HeadKind kind = linformer::HeadKind::single_label;
   linformer::Activation score_activation = linformer::Activation::none;
-  bool norm_after_dense = false;  // if there are both
+  bool norm_after_dense = false;  // if `norm` and `dense` are true
 };
 
 // The names of classification heads, of their labels, and of the program and the dialect that made the file.
@@ -46,7 +46,7 @@ struct RandomModel {
   bool shared_layers = false;
   bool pre_norm = false;
   linformer::ProjectionOrder order = linformer::ProjectionOrder::before_linear;  // of linear projections
-  linformer::LengthScale length_scale = linformer::LengthScale::none;            // if a linear projection may have one
+  linformer::LengthScale length_scale = linformer::LengthScale::none;            // of those that are after_linear
   bool projection_bias = false;                                                  // of convolutions too
   bool linear_bias = true;
   bool transform = false, transform_before_norm = false;
@@ -56,17 +56,17 @@ struct RandomModel {
   bool tied_output = true;
   linformer::ElementType type = linformer::ElementType::f32;
 
-  // Attention. Lists go by layer: layer i takes entry i modulo their size.
+  // Attention. `kinds` and `key_sources` go by layer: layer i takes entry i modulo their size.
   std::vector<linformer::ProjectionKind> kinds = {linformer::ProjectionKind::linear};
   bool each_head = false;              // every head has projections of its own
   uint32_t span = 0;                   // of linear projections
-  std::vector<uint32_t> exact_tokens;  // of linear projections that have so many rows
+  std::vector<uint32_t> exact_tokens;  // of linear projections with at least as many rows
   uint32_t k_step = 0;                 // how much k decreases by layer, and by head with each_head; k is at least 1
   uint32_t kernel = 4, stride = 4;     // of convolution and pooling
-  bool mixed_windows = false;  // convolution, mean and max in turn over layers, heads and sides; needs each_head
+  bool mixed_windows = false;  // convolution, mean and max in turn over layers, heads, keys/values; needs each_head
   bool one_kv_head = false, value_is_key = false, causal = false;
   bool mixed_kv_heads = false;  // the second layer, the fourth, ... has one key/value head
-  uint32_t kv_heads = 0;        // a divisor of `heads`; if 0, the two options above count
+  uint32_t kv_heads = 0;        // a divisor of `heads`; if 0, one_kv_head and mixed_kv_heads apply
   HeadNorms head_norms = HeadNorms::none;
   linformer::RowMask row_mask = linformer::RowMask::none;
   std::vector<linformer::KeySource> key_sources = {linformer::KeySource::own};  // of the decoder if there is one
@@ -82,7 +82,7 @@ struct RandomModel {
   bool norms = true;
   linformer::NormKind norm_kind = linformer::NormKind::layer;
   bool outer_norm = false;         // of layers that can have one
-  uint32_t between = 0;            // width between layers, if it isn't d_model
+  uint32_t between = 0;            // width between layers; if 0, d_model
   uint32_t attention_between = 0;  // width between attention and FFN in every other layer
 
   // Embedding and what follows the layers.
@@ -93,7 +93,7 @@ struct RandomModel {
   uint32_t embedding_width = 0;    // with a factor up to d_model
   float embedding_scale = 1.f;
   bool embedding_norm = true;
-  bool norm_before_factor = false;  // if there are both
+  bool norm_before_factor = false;  // if there are a norm and a factor
   uint32_t token_types = 0;
   uint32_t vector_width = 0;  // vectors instead of tokens
   bool vector_linear = true, vector_norms = true, prefix = false;
@@ -101,7 +101,7 @@ struct RandomModel {
   uint32_t output_width = 0;  // the encoder's output projection
   bool zero_masked_rows = false;
 
-  std::vector<RandomHead> head_kinds = {{}};  // as the lists above, but by head
+  std::vector<RandomHead> head_kinds = {{}};  // head i takes entry i modulo their number
   bool sentence_embedding = false;
   linformer::Pooling embedding_pooling = linformer::Pooling::mean;
   uint32_t embedding_dense = 0;
@@ -129,7 +129,8 @@ struct RandomModel {
 linformer::writer::ModelBuilder random_builder(const RandomModel& shape);
 // Returns the loaded model, which owns its bytes.
 std::shared_ptr<const linformer::Model> random_model(const RandomModel& shape);
-// Returns token ids in [4, vocabulary), or in [0, vocabulary) if it is small. They depend only on the arguments.
+// Returns token ids in [4, vocabulary), or in [0, vocabulary) if `vocabulary` is at most 4. They depend only on the
+// arguments.
 std::vector<int32_t> random_ids(uint64_t seed, int64_t count, uint32_t vocabulary);
 
 // An Input and the memory that it points to.
@@ -140,7 +141,8 @@ struct RandomInput {
   linformer::Input view() const;
 };
 // Returns tokens or vectors, as the encoder takes them, and encoder states if it reads them. With `masks`, every
-// seventh row is masked, but never the first. One of the masked rows is a pad if there are pads.
+// seventh row, every fifth query and every third encoder state is masked, but never the first. If the model has a pad,
+// the fourth token and every 14th token after it are pads.
 RandomInput random_input(uint64_t seed, const linformer::EncoderDescription& encoder, int64_t rows, int64_t state_rows,
                          bool masks);
 

@@ -105,7 +105,7 @@ void RandomTokenizer::add_bpe(uint64_t seed) {
     add(std::string("<0x") + digits[byte / 16] + digits[byte % 16] + ">");
   }
   rules.mark_spaces = true;
-  rules.prefix_mark = chance.of({PrefixMark::never, PrefixMark::first, PrefixMark::always});
+  rules.prefix_mark = chance.one_of({PrefixMark::never, PrefixMark::first, PrefixMark::always});
   rules.fuse_unknown = chance.one_in(2);
   rules.ignore_merges = chance.one_in(2);
   if (chance.one_in(2)) rules.splits.push_back({SplitKind::digits, SplitBehavior::contiguous, {}});
@@ -127,7 +127,7 @@ void RandomTokenizer::add_unigram(uint64_t seed) {
   }
   u.sentencepiece = chance.one_in(2);
   u.mark_spaces = true;
-  u.prefix_mark = chance.of({PrefixMark::never, PrefixMark::first, PrefixMark::always});
+  u.prefix_mark = chance.one_of({PrefixMark::never, PrefixMark::first, PrefixMark::always});
   if (u.sentencepiece) {
     u.remove_extra_spaces = chance.one_in(2);
     return;
@@ -183,7 +183,7 @@ void RandomTokenizer::make_unusual(uint64_t seed, uint32_t vocabulary, uint32_t 
   }
   t.add_prefix_space = chance.one_in(2);
   t.trim_offsets = chance.one_in(2);
-  t.max_word_characters = chance.of({1u, 3u, 100u, 1000u});
+  t.max_word_characters = chance.one_of({1u, 3u, 100u, 1000u});
   if (chance.one_in(3)) t.continuing_prefix = chance.one_in(2) ? "" : "\u00e9\u4e2d";
   t.lowercase = chance.one_in(2);
   t.strip_accents = chance.one_in(2);

@@ -11,9 +11,9 @@ namespace linformer_test {
 
 class RandomTokenizer {
  public:
-  // Depends on its arguments alone. `token_types` is the model's number, where 0 means the same as 1. Id 1 is the
-  // padding token, as in random_model(). `unusual` adds what the format permits but no trained tokenizer has, such as
-  // empty templates and tokens without ids.
+  // Depends on its arguments alone. `token_types` is the model's number of token types, where 0 means the same as 1. Id
+  // 1 is the padding token, as in random_model(). `unusual` adds what the format permits but no trained tokenizer has,
+  // such as empty templates and tokens without ids.
   RandomTokenizer(linformer::TokenizerKind kind, uint64_t seed, uint32_t vocabulary, uint32_t token_types,
                   bool unusual);
   RandomTokenizer(const RandomTokenizer&) = delete;

@@ -1,5 +1,5 @@
-# Run by ctest. Tests what records.cmake says about values within, above and without a record, and about malformed
-# lines.
+# Run by ctest. Tests what records.cmake says about a value that the last record permits, a value above it, a key
+# without a record, and malformed lines.
 cmake_minimum_required(VERSION 3.22)
 include(${CMAKE_CURRENT_LIST_DIR}/records.cmake)
 file(MAKE_DIRECTORY ${WORK})

@@ -31,7 +31,7 @@ class TemporaryFolder {
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
   std::string path(const std::filesystem::path& name = {}) const { return (folder_ / name).string(); }
-  int64_t entries() const {
+  int64_t entry_count() const {
     return std::distance(std::filesystem::directory_iterator(folder_), std::filesystem::directory_iterator());
   }
 

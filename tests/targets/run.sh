@@ -3,7 +3,7 @@
 #   bash tests/targets/run.sh                       all targets
 #   bash tests/targets/run.sh clang-14 i386 ...     some targets
 #   JOBS=4 LINFORMER_TARGETS_COMPILE_ONLY=1 ...     compiles only the library
-#   TESTS="kernels session" ...                     runs only these tests
+#   TESTS="kernels session" ...                     runs only these tests; with clang, all tests
 #   OLDER=cortex-a57 ...                            emulates only this one of the older processors
 #   CONVERTER=build/release/apps/convert/... ...    converts goldens with this machine's program, not with the target's
 # Installs missing Debian packages. Prints a table at the end. The exit code is 1 if a target failed.

@@ -52,7 +52,7 @@ struct Files {
 };
 
 Ran check(const Arguments& arguments, const std::string& input = "") {
-  return check_printed(LINFORMER_PROGRAM, arguments, input);
+  return run_and_check_output(LINFORMER_PROGRAM, arguments, input);
 }
 
 }  // namespace
@@ -158,7 +158,7 @@ TEST_CASE("errors name hostile paths, commands and options in one line") {
       const Ran ran = check(arguments);
       if (ran.code == 2) CHECK(lines_of(ran.err).size() == 1);
     }
-    for (const std::string& option : options_of(LINFORMER_PROGRAM, {command})) {
+    for (const std::string& option : listed_options(LINFORMER_PROGRAM, {command})) {
       // These options measure for long or write into the folder.
       if (option == "--save" || option == "--paper") continue;
       if (!tried.insert(option).second && !exhaustive()) continue;

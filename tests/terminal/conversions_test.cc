@@ -22,7 +22,7 @@ void check(const Arguments& arguments) {
     CAPTURE(how);
     Arguments all = arguments;
     if (*how != '\0') all.push_back(how);
-    check_printed(LINFORMER_CONVERT, all);
+    run_and_check_output(LINFORMER_CONVERT, all);
   }
 }
 
@@ -88,16 +88,17 @@ TEST_CASE("a conversion prints no control character of paths, tensor names, sett
   check({"--" + hostile_bytes});
   // The model is exported to a checkpoint.
   const std::string model = files.place + ".lnfr";
-  check_printed(LINFORMER_CONVERT, {plain, "-o", model});
+  run_and_check_output(LINFORMER_CONVERT, {plain, "-o", model});
   REQUIRE(std::filesystem::exists(model));
   check({"--from-lnfr", model, "--force", "-o", files.output});
   check({"--from-lnfr", model, "-o", wrong});
   check({"--from-lnfr", wrong, "-o", files.output});
-  for (const std::string& option : options_of(LINFORMER_CONVERT, {})) {
+  for (const std::string& option : listed_options(LINFORMER_CONVERT, {})) {
     CAPTURE(option);
-    check_printed(LINFORMER_CONVERT, {plain, "--force", "-o", files.output, option, hostile_bytes});
-    check_printed(LINFORMER_CONVERT, {hostile, "--force", "-o", files.output, option, hostile_text});
-    check_printed(LINFORMER_CONVERT, {"--from-lnfr", model, "--force", "-o", files.output, option, hostile_bytes});
+    run_and_check_output(LINFORMER_CONVERT, {plain, "--force", "-o", files.output, option, hostile_bytes});
+    run_and_check_output(LINFORMER_CONVERT, {hostile, "--force", "-o", files.output, option, hostile_text});
+    run_and_check_output(LINFORMER_CONVERT,
+                         {"--from-lnfr", model, "--force", "-o", files.output, option, hostile_bytes});
   }
 }
 

@@ -81,18 +81,18 @@ TEST_CASE("control characters in a string of a model file are refused or not pri
       }
       REQUIRE(found > 0);
       places += found;
-      file.fix_metadata();
+      file.fix_checksums();
       write(file, path);
-      const Ran inspected = check_printed(LINFORMER_PROGRAM, {"inspect", path, "--tensors"});
-      const Ran as_json = check_printed(LINFORMER_PROGRAM, {"inspect", path, "--json"});
+      const Ran inspected = run_and_check_output(LINFORMER_PROGRAM, {"inspect", path, "--tensors"});
+      const Ran as_json = run_and_check_output(LINFORMER_PROGRAM, {"inspect", path, "--json"});
       CHECK(inspected.code == as_json.code);
       refused += inspected.code == 1;
-      check_printed(LINFORMER_CONVERT, {"--from-lnfr", path, "-o", back, "--verbose", "--force"});
-      check_printed(LINFORMER_CONVERT, {"--from-lnfr", path, "-o", back, "--json", "--force"});
+      run_and_check_output(LINFORMER_CONVERT, {"--from-lnfr", path, "-o", back, "--verbose", "--force"});
+      run_and_check_output(LINFORMER_CONVERT, {"--from-lnfr", path, "-o", back, "--json", "--force"});
       if (inspected.code == 1) continue;
-      check_printed(LINFORMER_PROGRAM, {"classify", path, "the good film", "--all-heads", "--top-k", "3"});
-      check_printed(LINFORMER_PROGRAM, {"tokenize", path, "the good film"});
-      check_printed(LINFORMER_PROGRAM, {"fill-mask", path, "the good <mask>", "--top-k", "64"});
+      run_and_check_output(LINFORMER_PROGRAM, {"classify", path, "the good film", "--all-heads", "--top-k", "3"});
+      run_and_check_output(LINFORMER_PROGRAM, {"tokenize", path, "the good film"});
+      run_and_check_output(LINFORMER_PROGRAM, {"fill-mask", path, "the good <mask>", "--top-k", "64"});
     }
   }
   CHECK(places >= 40);

@@ -34,7 +34,8 @@ std::string terminal_fault(const std::string& printed) {
   return "";
 }
 
-Ran check_printed(const std::string& program, const std::vector<std::string>& arguments, const std::string& input) {
+Ran run_and_check_output(const std::string& program, const std::vector<std::string>& arguments,
+                         const std::string& input) {
   std::string command;
   for (const std::string& argument : arguments) command += quoted(argument) + " ";
   CAPTURE(command);
@@ -46,7 +47,7 @@ Ran check_printed(const std::string& program, const std::vector<std::string>& ar
   return ran;
 }
 
-std::vector<std::string> options_of(const std::string& program, const std::vector<std::string>& arguments) {
+std::vector<std::string> listed_options(const std::string& program, const std::vector<std::string>& arguments) {
   std::vector<std::string> all = arguments, options;
   all.push_back("--help-all");
   for (const std::string& line : lines_of(run_program(program, all).out)) {

@@ -24,7 +24,8 @@ bool exhaustive();
 std::string terminal_fault(const std::string& printed);
 
 // Runs the program and checks both of its outputs with doctest, which shows `arguments` if a check fails.
-Ran check_printed(const std::string& program, const std::vector<std::string>& arguments, const std::string& input = "");
+Ran run_and_check_output(const std::string& program, const std::vector<std::string>& arguments,
+                         const std::string& input = "");
 
 // While an object of this class exists, programs that the test starts have `path` as their working directory. Otherwise
 // an option that writes a file could leave one with a hostile name in the developer's folder.
@@ -40,6 +41,6 @@ class WorkingDirectory {
 };
 
 // Returns the options that `program arguments... --help-all` lists, such as "--batch".
-std::vector<std::string> options_of(const std::string& program, const std::vector<std::string>& arguments);
+std::vector<std::string> listed_options(const std::string& program, const std::vector<std::string>& arguments);
 
 }  // namespace linformer_test

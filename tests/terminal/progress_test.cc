@@ -133,8 +133,8 @@ namespace {
 
 bool says(const std::string& shown, const char* pattern) { return std::regex_search(shown, std::regex(pattern)); }
 
-// Returns what is shown of a command that reads a file of texts, which is made longer until the work takes a second.
-// `command` returns the arguments with the file.
+// Returns what a command that reads a file of texts shows on a terminal. The command is run on longer and longer files
+// until it takes a second. `command` returns its arguments for a file.
 std::string shown_of_long_work(const Folder& folder, const std::string& program,
                                const std::function<Arguments(const std::string& texts)>& command) {
   for (size_t count = 4000;; count *= 4) {

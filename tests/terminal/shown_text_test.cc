@@ -42,11 +42,11 @@ TEST_CASE("a text that is too wide keeps its beginning or its end") {
 }
 
 TEST_CASE("a part of a line keeps a space at its ends") {
-  CHECK(excerpt_of_part("a") == "a");
-  CHECK(excerpt_of_part("") == "");
-  CHECK(excerpt_of_part(" \t a\x1b[2J b\n") == " a [2J b ");
-  CHECK(excerpt_of_part("\n") == " ");
-  CHECK(excerpt_of_part("\xff") == "\xEF\xBF\xBD");
+  CHECK(printable_text("a") == "a");
+  CHECK(printable_text("") == "");
+  CHECK(printable_text(" \t a\x1b[2J b\n") == " a [2J b ");
+  CHECK(printable_text("\n") == " ");
+  CHECK(printable_text("\xff") == "\xEF\xBF\xBD");
 }
 
 }  // namespace linformer_test::shown_text_test

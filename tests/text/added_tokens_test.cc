@@ -77,7 +77,7 @@ TEST_CASE("added tokens that normalise to equal texts, and ids that depend on th
                  "gives it the id 301 or 1001"));
 }
 
-TEST_CASE("white space that an added token strips is found again only by an added token without lstrip") {
+TEST_CASE("white space that one added token strips can be matched again by another added token without lstrip") {
   TokenizerFolder folder;
   json document = read_json("wordpiece_json/tokenizer.json");
   const auto tokens = [&](bool strip_left, const char* text) {

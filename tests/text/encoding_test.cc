@@ -8,8 +8,8 @@
 #include "base/description.h"
 #include "support/shared_data.h"
 #include "text/golden_lines.h"
+#include "text/legacy_truncation.h"
 #include "text/tokenizer_factory.h"
-#include "text/whole_words.h"
 
 namespace linformer_test::encoding_test {
 
@@ -18,11 +18,11 @@ using namespace linformer;
 namespace {
 
 const LoadedTokenizer& bpe() {
-  static const LoadedTokenizer loaded(convert::load_tokenizer(test_data("tokenizers/bpe")));
+  static const LoadedTokenizer loaded(convert::load_tokenizer(test_data_path("tokenizers/bpe")));
   return loaded;
 }
 const LoadedTokenizer& wordpiece() {
-  static const LoadedTokenizer loaded(convert::load_tokenizer(test_data("tokenizers/wordpiece_json")));
+  static const LoadedTokenizer loaded(convert::load_tokenizer(test_data_path("tokenizers/wordpiece_json")));
   return loaded;
 }
 
@@ -143,7 +143,7 @@ TEST_CASE("windows cover a long text completely") {
   }
 }
 
-TEST_CASE("if there is room for no text, WholeWords::encode() keeps whole words") {
+TEST_CASE("if max_length is below the template's own tokens, LegacyTruncation::encode() keeps whole words") {
   const std::string first = "unbelievable, the of", second = "of the unbelievable";
   Encoding whole, cut;
   for (const LoadedTokenizer* loaded : {&bpe(), &wordpiece()}) {
@@ -155,7 +155,7 @@ TEST_CASE("if there is room for no text, WholeWords::encode() keeps whole words"
         options.keep = keep;
         CHECK(loaded->tokenizer.encode(first, second, options, &cut).code() == Code::invalid_argument);
         const std::string_view texts[] = {first, second};
-        REQUIRE(WholeWords::encode(loaded->tokenizer, texts, options, &cut).ok());
+        REQUIRE(LegacyTruncation::encode(loaded->tokenizer, texts, options, &cut).ok());
         CHECK(cut.truncated());
         for (int sequence = 0; sequence < 2; ++sequence) {
           const auto all = text_ids(whole, sequence), kept = text_ids(cut, sequence);

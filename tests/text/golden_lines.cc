@@ -8,8 +8,8 @@
 #include <fstream>
 
 #include "base/description.h"
+#include "text/legacy_truncation.h"
 #include "text/tokenizer_factory.h"
-#include "text/whole_words.h"
 
 namespace linformer_test {
 
@@ -76,13 +76,13 @@ std::string bytes_of_hex(const std::string& hex) {
   return bytes;
 }
 
-linformer::EncodeOptions options_of(const json& line);
+linformer::EncodeOptions truncation_options(const json& line);
 
 // Compares the windows of a text that is cut (a single text, or the second of a pair) with the overflowing tokens of
 // the reference. The reference stops reading at the word with which it has max_length tokens, so its last window may
 // end before ours.
 void check_overflow(const linformer::Tokenizer& tokenizer, const json& line, linformer::Encoding* encoding) {
-  const linformer::EncodeOptions options = options_of(line);
+  const linformer::EncodeOptions options = truncation_options(line);
   const std::string first = line["a"], second = line["b"].is_null() ? "" : line["b"].get<std::string>();
   const bool pair = !line["b"].is_null();
   int64_t room = options.max_length - tokenizer.template_tokens(pair);
@@ -109,7 +109,7 @@ void check_overflow(const linformer::Tokenizer& tokenizer, const json& line, lin
   }
 }
 
-linformer::EncodeOptions options_of(const json& line) {
+linformer::EncodeOptions truncation_options(const json& line) {
   linformer::EncodeOptions options;
   options.max_length = line["max_length"];
   const std::string strategy = line["strategy"];
@@ -123,7 +123,7 @@ linformer::EncodeOptions options_of(const json& line) {
 void check_truncation(const linformer::Tokenizer& tokenizer, const json& line, linformer::Encoding* encoding) {
   const std::string label = line.dump(-1, ' ', true).substr(0, 300);
   CAPTURE(label);
-  const linformer::EncodeOptions options = options_of(line);
+  const linformer::EncodeOptions options = truncation_options(line);
   const std::string first = line["a"];
   const bool pair = !line["b"].is_null();
   const std::string second = pair ? line["b"].get<std::string>() : "";
@@ -138,7 +138,8 @@ void check_truncation(const linformer::Tokenizer& tokenizer, const json& line, l
   if (options.max_length < tokenizer.template_tokens(pair)) {
     CHECK(status.code() == linformer::Code::invalid_argument);
     const std::string_view texts[] = {first, second};
-    REQUIRE(linformer::WholeWords::encode(tokenizer, std::span(texts).first(pair ? 2 : 1), options, encoding).ok());
+    REQUIRE(
+        linformer::LegacyTruncation::encode(tokenizer, std::span(texts).first(pair ? 2 : 1), options, encoding).ok());
     check_equal(*encoding, line);
     return;
   }
@@ -152,7 +153,7 @@ void check_truncation(const linformer::Tokenizer& tokenizer, const json& line, l
     const auto tokens = encoding->ids().size();
     const auto ours = of_first();
     const std::string_view texts[] = {first, second};
-    REQUIRE(linformer::WholeWords::encode(tokenizer, texts, options, encoding).ok());
+    REQUIRE(linformer::LegacyTruncation::encode(tokenizer, texts, options, encoding).ok());
     CHECK(encoding->ids().size() == tokens);
     CHECK(std::abs(of_first() - ours) == 1);
   }

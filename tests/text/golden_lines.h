@@ -33,7 +33,7 @@ void check_equal(const linformer::Encoding& encoding, const nlohmann::json& expe
 std::string bytes_of_hex(const std::string& hex);
 
 // Returns the truncation options of `line`.
-linformer::EncodeOptions options_of(const nlohmann::json& line);
+linformer::EncodeOptions truncation_options(const nlohmann::json& line);
 
 // Compares one line of a truncation file.
 void check_truncation(const linformer::Tokenizer& tokenizer, const nlohmann::json& line, linformer::Encoding* encoding);

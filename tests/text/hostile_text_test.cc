@@ -49,9 +49,9 @@ std::vector<std::string> long_texts() {
 }  // namespace
 
 TEST_CASE("long hostile texts are encoded and decoded") {
-  const LoadedTokenizer bpe(convert::load_tokenizer(test_data("tokenizers/bpe")));
-  const LoadedTokenizer prefixed(convert::load_tokenizer(test_data("tokenizers/bpe_json")));
-  const LoadedTokenizer wordpiece(convert::load_tokenizer(test_data("tokenizers/wordpiece_json")));
+  const LoadedTokenizer bpe(convert::load_tokenizer(test_data_path("tokenizers/bpe")));
+  const LoadedTokenizer prefixed(convert::load_tokenizer(test_data_path("tokenizers/bpe_json")));
+  const LoadedTokenizer wordpiece(convert::load_tokenizer(test_data_path("tokenizers/wordpiece_json")));
   Encoding encoding;
   TextBuffer decoded;
   EncodeOptions options;
@@ -68,7 +68,7 @@ TEST_CASE("long hostile texts are encoded and decoded") {
 }
 
 TEST_CASE("byte-level BPE does at most n log n steps on one long word") {
-  const auto files = convert::load_tokenizer(test_data("tokenizers/bpe"));
+  const auto files = convert::load_tokenizer(test_data_path("tokenizers/bpe"));
   const TokenizerDescription description = files.view();
   Bpe bpe;
   REQUIRE(bpe.create(description, 1).ok());
@@ -87,7 +87,7 @@ TEST_CASE("byte-level BPE does at most n log n steps on one long word") {
 }
 
 TEST_CASE("WordPiece looks up at most max_word_characters pieces for each character") {
-  const auto files = convert::load_tokenizer(test_data("tokenizers/wordpiece"));
+  const auto files = convert::load_tokenizer(test_data_path("tokenizers/wordpiece"));
   const TokenizerDescription description = files.view();
   WordPiece wordpiece;
   BertNormalizer normalizer;
@@ -143,8 +143,8 @@ TEST_CASE("merges that collide in an unseeded hash cost no more than others") {
   description.merges = merges;
   Bpe bpe;
   REQUIRE(bpe.create(description, 1).ok());
-  std::printf("%u merges: %llu slots looked at\n", count, static_cast<unsigned long long>(bpe.probes()));
-  CHECK(bpe.probes() <= 4 * count);
+  std::printf("%u merges: %llu slots looked at\n", count, static_cast<unsigned long long>(bpe.hash_probes()));
+  CHECK(bpe.hash_probes() <= 4 * count);
 
   // The same two long tokens are merged by several rules. Each time all of their bytes would be compared.
   const std::string joined(4 * (max_merged_bytes / 2 + 1), 'a');
@@ -179,13 +179,13 @@ TEST_CASE("tokens that collide in an unseeded hash cost no more than others") {
   description.unk = 0;
   WordPiece wordpiece;
   REQUIRE(wordpiece.create(description, 1).ok());
-  std::printf("%u tokens: %llu slots looked at\n", count, static_cast<unsigned long long>(wordpiece.probes()));
-  CHECK(wordpiece.probes() <= 4 * count);
+  std::printf("%u tokens: %llu slots looked at\n", count, static_cast<unsigned long long>(wordpiece.hash_probes()));
+  CHECK(wordpiece.hash_probes() <= 4 * count);
 }
 
 TEST_CASE("every single byte and every pair of bytes can be encoded and decoded") {
-  const LoadedTokenizer bpe(convert::load_tokenizer(test_data("tokenizers/bpe")));
-  const LoadedTokenizer wordpiece(convert::load_tokenizer(test_data("tokenizers/wordpiece")));
+  const LoadedTokenizer bpe(convert::load_tokenizer(test_data_path("tokenizers/bpe")));
+  const LoadedTokenizer wordpiece(convert::load_tokenizer(test_data_path("tokenizers/wordpiece")));
   Encoding encoding;
   TextBuffer decoded;
   EncodeOptions options;

@@ -14,8 +14,8 @@
 #include "support/shared_data.h"
 #include "support/temporary_folder.h"
 #include "text/golden_lines.h"
+#include "text/legacy_truncation.h"
 #include "text/tokenizer_factory.h"
-#include "text/whole_words.h"
 
 namespace linformer_test::mutation_test {
 
@@ -61,25 +61,25 @@ uint32_t odd_number(uint32_t near, std::mt19937& random) {
 }
 
 // Encodes and decodes a text, and checks that the result is consistent, whatever the tokenizer is.
-void use(const Tokenizer& tokenizer, std::string_view text, std::mt19937& random, Encoding* encoding,
-         TextBuffer* decoded) {
+void encode_decode_and_check(const Tokenizer& tokenizer, std::string_view text, std::mt19937& random,
+                             Encoding* encoding, TextBuffer* decoded) {
   EncodeOptions options;
   options.add_special_tokens = random() % 2 == 0;
   options.match_special_tokens = random() % 4 != 0;
   options.token_strings = random() % 2 == 0;
   options.truncation = static_cast<Truncation>(random() % 4);
   options.keep = random() % 2 == 0 ? Keep::head : Keep::tail;
-  const bool whole_words = random() % 4 == 0;
+  const bool legacy_truncation = random() % 4 == 0;
   options.max_length = random() % 3 == 0 ? 0 : static_cast<int64_t>(random() % 40);
   const std::string_view whole[] = {text};
   const std::string_view halves[] = {text.substr(text.size() / 2), text.substr(0, text.size() / 2)};
   const bool two = random() % 3 == 0;
-  const Status status = whole_words ? WholeWords::encode(tokenizer,
-                                                         two ? std::span<const std::string_view>(halves)
-                                                             : std::span<const std::string_view>(whole),
-                                                         options, encoding)
-                        : two       ? tokenizer.encode(halves[0], halves[1], options, encoding)
-                                    : tokenizer.encode(text, options, encoding);
+  const Status status = legacy_truncation ? LegacyTruncation::encode(tokenizer,
+                                                                     two ? std::span<const std::string_view>(halves)
+                                                                         : std::span<const std::string_view>(whole),
+                                                                     options, encoding)
+                        : two             ? tokenizer.encode(halves[0], halves[1], options, encoding)
+                                          : tokenizer.encode(text, options, encoding);
   if (!status.ok()) {
     REQUIRE(status.message()[0] != '\0');
     return;
@@ -89,7 +89,7 @@ void use(const Tokenizer& tokenizer, std::string_view text, std::mt19937& random
   REQUIRE(encoding->special_mask().size() == tokens);
   REQUIRE(encoding->type_ids().size() == tokens);
   REQUIRE(encoding->sequence_ids().size() == tokens);
-  if (options.max_length != 0 && options.truncation != Truncation::none && !whole_words) {
+  if (options.max_length != 0 && options.truncation != Truncation::none && !legacy_truncation) {
     REQUIRE(static_cast<int64_t>(tokens) <= options.max_length);
   }
   size_t outside = 0;
@@ -222,7 +222,7 @@ std::vector<convert::OwnedTokenizer> all_tokenizers() {
   for (const char* name : {"bpe", "bpe_json", "bpe_nfc_json", "bpe_cl100k_json", "bpe_gemma_json", "fairseq",
                            "wordpiece", "wordpiece_json", "unigram_json", "unigram_steps_json", "unigram_text_json",
                            "sentencepiece", "sentencepiece_bytes"}) {
-    loaded.push_back(convert::load_tokenizer(test_data(std::string("tokenizers/") + name)));
+    loaded.push_back(convert::load_tokenizer(test_data_path(std::string("tokenizers/") + name)));
   }
   return loaded;
 }
@@ -230,7 +230,7 @@ std::vector<convert::OwnedTokenizer> all_tokenizers() {
 std::vector<std::string> seed_texts() {
   std::vector<std::string> texts;
   for (const char* file : {"tokenizers/bpe_json/cases.jsonl", "tokenizers/wordpiece_json/cases.jsonl"}) {
-    std::ifstream lines(test_data(file));
+    std::ifstream lines(test_data_path(file));
     for (std::string line; std::getline(lines, line);) texts.push_back(nlohmann::json::parse(line)["a"]);
   }
   return texts;
@@ -249,7 +249,7 @@ TEST_CASE("damaged texts give consistent results") {
   for (int round = 0; round < rounds; ++round) {
     std::string text = seeds[random() % seeds.size()] + seeds[random() % seeds.size()];
     mutate(&text, random);
-    use(loaded[random() % loaded.size()].tokenizer, text, random, &encoding, &decoded);
+    encode_decode_and_check(loaded[random() % loaded.size()].tokenizer, text, random, &encoding, &decoded);
   }
   std::printf("damaged texts: %d\n", rounds);
 }
@@ -272,7 +272,7 @@ TEST_CASE("damaged descriptions give an error or a tokenizer with consistent res
       ++refused;
       continue;
     }
-    use(*tokenizer, seeds[random() % seeds.size()], random, &encoding, &decoded);
+    encode_decode_and_check(*tokenizer, seeds[random() % seeds.size()], random, &encoding, &decoded);
   }
   std::printf("damaged descriptions: %d, refused %d\n", rounds, refused);
   CHECK(refused > rounds / 10);
@@ -305,7 +305,7 @@ TEST_CASE("damaged files give an error or a tokenizer with consistent results") 
     fs::create_directories(folder);
     std::vector<std::string> contents;
     for (const char* file : set.files) {
-      contents.push_back(read_file(test_data(std::string("tokenizers/") + set.folder + "/" + file)));
+      contents.push_back(read_file(test_data_path(std::string("tokenizers/") + set.folder + "/" + file)));
       std::ofstream(folder / file, std::ios::binary) << contents.back();
     }
     for (int round = 0; round < 2000; ++round) {
@@ -320,7 +320,8 @@ TEST_CASE("damaged files give an error or a tokenizer with consistent results") 
         // The runtime accepts the files that the converter accepts, except for limits that only the runtime has.
         REQUIRE_MESSAGE((tokenizer.ok() || tokenizer.status().code() == Code::unsupported),
                         tokenizer.status().message());
-        if (tokenizer.ok()) use(*tokenizer, "the keeper's 12 boats \u00e9", random, &encoding, &decoded);
+        if (tokenizer.ok())
+          encode_decode_and_check(*tokenizer, "the keeper's 12 boats \u00e9", random, &encoding, &decoded);
         ++used;
       } catch (const convert::Error& error) {
         REQUIRE(error.what()[0] != '\0');

@@ -1,4 +1,4 @@
-// Tests windows of a pair, in which one text is read in windows and the other text is whole in each window.
+// Tests windows of a pair: one text is read in windows, and each window contains all of the other text.
 #include <doctest/doctest.h>
 
 #include "support/shared_data.h"
@@ -12,11 +12,11 @@ using nlohmann::json;
 namespace {
 
 const LoadedTokenizer& bpe() {
-  static const LoadedTokenizer loaded(convert::load_tokenizer(test_data("tokenizers/bpe_json")));
+  static const LoadedTokenizer loaded(convert::load_tokenizer(test_data_path("tokenizers/bpe_json")));
   return loaded;
 }
 const LoadedTokenizer& wordpiece() {
-  static const LoadedTokenizer loaded(convert::load_tokenizer(test_data("tokenizers/wordpiece_json")));
+  static const LoadedTokenizer loaded(convert::load_tokenizer(test_data_path("tokenizers/wordpiece_json")));
   return loaded;
 }
 
@@ -101,7 +101,7 @@ TEST_CASE("windows of a pair read the longer or the chosen text, with the right 
   CHECK(ids_of(window) == std::vector<int32_t>{2, 88, 143, 3});
 }
 
-TEST_CASE("windows of a pair are refused if the whole text leaves no room") {
+TEST_CASE("windows of a pair are refused if the text that isn't split leaves no room for the other") {
   const Tokenizer& tokenizer = wordpiece().tokenizer;
   Encoding encoding;
   EncodeOptions options;

@@ -110,7 +110,7 @@ TEST_CASE("the error for an unsupported pre-tokenizer names it and its expressio
     return error_of([&] { load_tokenizer(folder.path()); });
   };
   for (int kind = 0; is_word_pattern(static_cast<SplitKind>(kind)); ++kind) {
-    const json regex = {{"Regex", std::string(expression_of(static_cast<SplitKind>(kind)))}};
+    const json regex = {{"Regex", std::string(regular_expression_of(static_cast<SplitKind>(kind)))}};
     CHECK(error(with_split(regex, "Isolated", false)) == "no error");
     CHECK(load_tokenizer(folder.path()).description.rules.splits[0].kind == static_cast<SplitKind>(kind));
     CHECK(error(with_split(regex, "Removed", true)) == "no error");

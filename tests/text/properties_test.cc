@@ -1,4 +1,4 @@
-// Tests on random texts properties that must hold for every text.
+// Tests properties that must hold for every text, on random texts.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -53,7 +53,7 @@ EncodeOptions plain() {
 }
 
 convert::OwnedTokenizer load(const char* name) {
-  return convert::load_tokenizer(test_data(std::string("tokenizers/") + name));
+  return convert::load_tokenizer(test_data_path(std::string("tokenizers/") + name));
 }
 
 }  // namespace

@@ -57,8 +57,8 @@ void compare(const std::string& path, int rounds) {
 }  // namespace
 
 TEST_CASE("the small models of tests/data equal the library") {
-  compare(test_data("tokenizers/sentencepiece/spiece.model"), 5000);
-  compare(test_data("tokenizers/sentencepiece_bytes/spiece.model"), 5000);
+  compare(test_data_path("tokenizers/sentencepiece/spiece.model"), 5000);
+  compare(test_data_path("tokenizers/sentencepiece_bytes/spiece.model"), 5000);
 }
 
 TEST_CASE("published models equal the library" * doctest::test_suite("shared")) {

@@ -23,7 +23,7 @@ inline std::string field(uint64_t number, const std::string& bytes) {
 inline std::string field(uint64_t number, int value) {
   return varint(number << 3) + varint(static_cast<uint64_t>(value));
 }
-inline std::string real_field(uint64_t number, float value) {
+inline std::string float_field(uint64_t number, float value) {
   std::string bytes(sizeof value, '\0');
   std::memcpy(bytes.data(), &value, sizeof value);
   return varint(number << 3 | 5) + bytes;

@@ -64,7 +64,7 @@ Model random_model(Random& random) {
   names.resize(names.size() - random() % 20);
   const bool fallback = chance(random, 30);
   const auto add = [&](const std::string& name, float score, int type) {
-    pieces.push_back(field(1, field(1, name) + real_field(2, score) + field(3, type)));
+    pieces.push_back(field(1, field(1, name) + float_field(2, score) + field(3, type)));
   };
   add("<unk>", 0, unknown);
   add("<s>", 0, control);

@@ -14,7 +14,7 @@ using nlohmann::json;
 namespace {
 
 LoadedTokenizer load(const std::string& name) {
-  return LoadedTokenizer(convert::load_tokenizer(test_data("tokenizers/" + name)));
+  return LoadedTokenizer(convert::load_tokenizer(test_data_path("tokenizers/" + name)));
 }
 
 void check_cases(const std::string& folder, int expected = 220) {
@@ -23,7 +23,7 @@ void check_cases(const std::string& folder, int expected = 220) {
   TextBuffer decoded;
   DecodeOptions skip;
   skip.skip_special_tokens = true;
-  const int count = for_each_line(test_data("tokenizers/" + folder + "/cases.jsonl"), [&](const json& line) {
+  const int count = for_each_line(test_data_path("tokenizers/" + folder + "/cases.jsonl"), [&](const json& line) {
     EncodeOptions options;
     options.token_strings = true;
     options.add_special_tokens = line["special"];
@@ -80,7 +80,7 @@ TEST_CASE("small SentencePiece models equal the reference") {
     TextBuffer decoded;
     EncodeOptions options;
     options.token_strings = true;
-    const std::string cases = test_data(std::string("tokenizers/") + folder + "/cases.jsonl");
+    const std::string cases = test_data_path(std::string("tokenizers/") + folder + "/cases.jsonl");
     const int count = for_each_line(cases, [&](const json& line) {
       REQUIRE(loaded.tokenizer.encode(line["text"].get<std::string>(), options, &encoding).ok());
       check_equal(encoding, line);

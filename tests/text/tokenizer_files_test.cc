@@ -25,12 +25,12 @@ TEST_CASE("of several files the one with the most information is read, and the n
   CHECK(contains(notes_of(loaded), folder.path("vocab.json") + " is not used"));
   CHECK(load_tokenizer(folder.path("vocab.txt")).description.kind == TokenizerKind::wordpiece);
   fs::remove(folder.path("cases.jsonl"));
-  fs::copy(test_data("tokenizers/fairseq/dict.txt"), folder.path("dict.txt"));
+  fs::copy(test_data_path("tokenizers/fairseq/dict.txt"), folder.path("dict.txt"));
   CHECK(contains(notes_of(load_tokenizer(folder.path())), folder.path("dict.txt") + " is not used"));
 }
 
 TEST_CASE("vocab.json and merges.txt in RoBERTa's layout put special tokens around texts, those in GPT-2's do not") {
-  const auto roberta = load_tokenizer(test_data("tokenizers/bpe"));
+  const auto roberta = load_tokenizer(test_data_path("tokenizers/bpe"));
   const auto& description = roberta.description;
   CHECK(description.single_template == std::vector<int32_t>{0, template_first, 2});
   CHECK(description.pair_template == std::vector<int32_t>{0, template_first, 2, 2, template_second, 2});
@@ -167,9 +167,10 @@ TEST_CASE("the error for an invalid vocabulary, merge list or dictionary names t
   CHECK(contains(error_of(load), "names none of the vocabulary's 3 ids"));
   convert::TokenizerFileOptions options;
   options.dictionary = folder.path("dict.txt");
-  CHECK(
-      contains(error_of([&] { load_tokenizer(test_data("tokenizers/wordpiece"), options); }), "has another tokenizer"));
-  CHECK(contains(error_of([&] { load_tokenizer(test_data("tokenizers/bpe"), options); }), "model's numbering already"));
+  CHECK(contains(error_of([&] { load_tokenizer(test_data_path("tokenizers/wordpiece"), options); }),
+                 "has another tokenizer"));
+  CHECK(contains(error_of([&] { load_tokenizer(test_data_path("tokenizers/bpe"), options); }),
+                 "model's numbering already"));
 }
 
 TEST_CASE("vocab.txt without BERT's special tokens or with invalid text is refused") {

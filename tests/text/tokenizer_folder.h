@@ -20,7 +20,7 @@ class TokenizerFolder : public TemporaryFolder {
     std::ofstream(path(name), std::ios::binary) << content;
   }
   void copy(const std::string& from) const {
-    for (const auto& file : std::filesystem::directory_iterator(test_data("tokenizers/" + from))) {
+    for (const auto& file : std::filesystem::directory_iterator(test_data_path("tokenizers/" + from))) {
       std::filesystem::copy(file.path(), path(file.path().filename()),
                             std::filesystem::copy_options::overwrite_existing);
     }
@@ -45,7 +45,7 @@ inline std::string notes_of(const linformer::convert::OwnedTokenizer& tokenizer)
 }
 
 inline nlohmann::json read_json(const std::string& name) {
-  std::ifstream file(test_data("tokenizers/" + name));
+  std::ifstream file(test_data_path("tokenizers/" + name));
   return nlohmann::json::parse(file);
 }
 

@@ -250,7 +250,7 @@ TEST_CASE("padding and mask are the special tokens, even if the vocabulary has o
   // In all-mpnet-base-v2 the special tokens are <pad> and <mask>, and the vocabulary has [PAD] and [MASK] too.
   TokenizerFolder folder;
   json document = read_json("wordpiece_json/tokenizer.json");
-  const TokenizerDescription& bert = load_tokenizer(test_data("tokenizers/wordpiece_json")).description;
+  const TokenizerDescription& bert = load_tokenizer(test_data_path("tokenizers/wordpiece_json")).description;
   json& vocabulary = document["model"]["vocab"];
   const size_t tokens = vocabulary.size();
   json added = json::array();
@@ -272,7 +272,7 @@ TEST_CASE("padding and mask are the special tokens, even if the vocabulary has o
 TEST_CASE("merges written as pairs and as strings give the same tokenizer") {
   TokenizerFolder folder;
   json document = read_json("bpe_json/tokenizer.json");
-  const auto pairs = load_tokenizer(test_data("tokenizers/bpe_json")).merges;
+  const auto pairs = load_tokenizer(test_data_path("tokenizers/bpe_json")).merges;
   for (json& merge : document["model"]["merges"])
     merge = merge[0].get<std::string>() + " " + merge[1].get<std::string>();
   folder.write("tokenizer.json", document.dump());

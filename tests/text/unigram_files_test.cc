@@ -26,7 +26,7 @@ class Folder : public TemporaryFolder {
     std::ofstream(path(name), std::ios::binary) << content;
   }
   void copy(const std::string& from, const std::string& to) const {
-    fs::copy_file(test_data("tokenizers/" + from), path(to), fs::copy_options::overwrite_existing);
+    fs::copy_file(test_data_path("tokenizers/" + from), path(to), fs::copy_options::overwrite_existing);
   }
 };
 
@@ -118,7 +118,7 @@ TEST_CASE("the error for an invalid .model file gives the reason") {
 
 TEST_CASE("the error for an invalid tokenizer.json with Unigram names the place") {
   const Folder folder;
-  std::ifstream file(test_data("tokenizers/unigram_steps_json/tokenizer.json"));
+  std::ifstream file(test_data_path("tokenizers/unigram_steps_json/tokenizer.json"));
   const json original = json::parse(file);
   const struct {
     const char *pointer, *value, *sentence;

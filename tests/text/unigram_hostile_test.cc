@@ -89,7 +89,7 @@ TEST_CASE("long texts without spaces are encoded and decoded by Unigram") {
   TextBuffer decoded;
   for (const char* name :
        {"unigram_json", "unigram_steps_json", "unigram_text_json", "sentencepiece", "sentencepiece_bytes"}) {
-    const LoadedTokenizer loaded(convert::load_tokenizer(test_data(std::string("tokenizers/") + name)));
+    const LoadedTokenizer loaded(convert::load_tokenizer(test_data_path(std::string("tokenizers/") + name)));
     for (const char* unit : {"a", "the", " ", "''", "\u6771", "e\u0301", "\u0301\u0323", "\ufb01", "\u2581", "\xFF",
                              "<mask> ", "\u0130", "\r\n", "  \u0301"}) {
       const std::string text = repeated(unit, megabyte / 4);
@@ -216,7 +216,7 @@ TEST_CASE("a trie finds the same tokens as a search in a list") {
 
 TEST_CASE("special tokens are not matched in a text if the caller turns matching off") {
   for (const char* name : {"unigram_json", "unigram_steps_json", "unigram_text_json", "sentencepiece"}) {
-    const LoadedTokenizer loaded(convert::load_tokenizer(test_data(std::string("tokenizers/") + name)));
+    const LoadedTokenizer loaded(convert::load_tokenizer(test_data_path(std::string("tokenizers/") + name)));
     Encoding encoding;
     EncodeOptions options;
     options.add_special_tokens = false;
@@ -231,7 +231,7 @@ TEST_CASE("special tokens are not matched in a text if the caller turns matching
 
 TEST_CASE("a SentencePiece model cut at any byte is refused or is another valid model") {
   namespace fs = std::filesystem;
-  const std::string whole = read_file(test_data("tokenizers/sentencepiece/spiece.model"));
+  const std::string whole = read_file(test_data_path("tokenizers/sentencepiece/spiece.model"));
   REQUIRE(whole.size() > 1000);
   const TemporaryFolder folder;
   const fs::path path = folder.path("spiece.model");

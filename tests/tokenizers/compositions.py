@@ -249,7 +249,7 @@ def make_document(chance, charsmap):
     make = chance.choice([vocabularies.byte_bpe, vocabularies.character_bpe, vocabularies.wordpiece,
                           vocabularies.unigram])
     model = make(chance)
-    names = vocabularies.names_of(model)
+    names = vocabularies.ids_of(model)
     return {"version": "1.0", "truncation": None, "padding": None, "added_tokens": added_tokens(chance, names),
             "normalizer": normalizer(chance, model["type"], charsmap),
             "pre_tokenizer": pre_tokenizer(chance, model["type"], make is vocabularies.character_bpe),
@@ -260,7 +260,7 @@ def leaves_out_bytes(document):
     """Returns whether bytes or characters are dropped because they have no token. The reference then gives the tokens
     after such a byte wrong offsets, but linformer gives the right ones (runtime/text/README.md)."""
     model = document["model"]
-    missing = set(vocabularies.PRINTABLE.values()) - set(vocabularies.names_of(model))
+    missing = set(vocabularies.PRINTABLE.values()) - set(vocabularies.ids_of(model))
     of_bytes = "ByteLevel" in json.dumps(document["pre_tokenizer"])
     return model["type"] == "BPE" and not model["unk_token"] and (bool(missing) or not of_bytes)
 

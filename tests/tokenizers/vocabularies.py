@@ -27,7 +27,7 @@ def substring(chance, word):
 
 
 def numbered(chance, tokens):
-    """Gives the tokens ids in their order or in a random one, sometimes with gaps."""
+    """Returns a dict from tokens to ids, in the order of the tokens or in a random one, sometimes with gaps."""
     tokens = list(dict.fromkeys(tokens))
     if chance.random() < 0.3:
         chance.shuffle(tokens)
@@ -53,7 +53,8 @@ def character_bpe(chance):
     words = [list(chance.choice(["", "\u2581", "\u2581\u2581", " "]) + chance.choice(WORDS)) for _ in range(60)]
     symbols = sorted({symbol for word in words for symbol in word if chance.random() < 0.95})
     if chance.random() < 0.3:
-        words += [["a", "\u2581", "b"], ["\u2581", "t", "h", "e", "\u2581"]]  # These words give merges across marks.
+        # These words make merges with a mark that isn't at their beginning.
+        words += [["a", "\u2581", "b"], ["\u2581", "t", "h", "e", "\u2581"]]
     fallback = chance.random() < 0.6
     if fallback:
         symbols += [f"<0x{byte:02X}>" for byte in range(256 if chance.random() < 0.95 else 255)]
@@ -148,8 +149,8 @@ def unigram(chance):
             "vocab": pieces}
 
 
-def names_of(model):
-    """Returns the id of each token."""
+def ids_of(model):
+    """Returns a dict from the tokens of a model to their ids."""
     if isinstance(model["vocab"], dict):
         return model["vocab"]
     return {token: i for i, (token, _) in enumerate(model["vocab"])}

@@ -1,1 +1,1 @@
-"""The modules of peers.py, which times other engines beside linformer."""
+"""The modules of peers.py, which compares the times of linformer and of other engines."""

@@ -117,7 +117,7 @@ def run(options):
         reference = next((p for p in peers if (p.engine, p.precision) == ("pytorch", "f32")), None)
         agree = compare(peers, outputs, reference, truth)
     if not quiet:
-        print(f"{processor()}, {options.threads} threads; {len(lines):,} reviews; the others in batches of "
+        print(f"{processor()}, {options.threads} threads; {len(lines):,} reviews; other engines in batches of "
               f"{options.batch}, linformer as a whole process\n")
         texts.report(peers, len(lines), "reviews", [
             ("accuracy", "accuracy", ".4f"), ("other labels", "other_labels", "d"),

@@ -80,7 +80,7 @@ def print_table(columns, rows, out=None):
 
 
 def memory(name):
-    """Returns the value of a line of /proc/meminfo in bytes, or None if there is no such file."""
+    """Returns the value of a line of /proc/meminfo in bytes, or None if there is no such file or line."""
     try:
         with open("/proc/meminfo", encoding="ascii") as file:
             for line in file:

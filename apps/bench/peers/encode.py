@@ -17,7 +17,7 @@ PRECISIONS = {"pytorch": ("f32", "bf16"), "onnxruntime": ("f32", "int8"), "openv
 
 
 class Ours(Peer):
-    """linformer bench, in a new process for each turn. A turn returns the median and the least time of its calls."""
+    """Runs `linformer bench` in a new process for each turn, and records the median and the least time of its calls."""
 
     def __init__(self, precision, programs, checkpoint, settings, model, ids, n, threads):
         super().__init__("linformer", precision)
@@ -78,7 +78,7 @@ class Files:
 
 
 def write_ids(files, n, calibrations):
-    """Writes random ids for the text and for calibration. They have no pads, so that all rows are computed."""
+    """Writes random ids for the text and for calibration. There is no padding, so that all rows are computed."""
     chance = np.random.default_rng([SEED, n])
     made = [chance.integers(4, files.vocabulary, (1, n), dtype=np.int64) for _ in range(1 + calibrations)]
     ids, calibration = files.path("ids.npy"), files.path("calibration.npz")

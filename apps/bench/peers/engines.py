@@ -108,7 +108,7 @@ class Texts:
     def __init__(self, spec):
         with open(spec["texts"], encoding="utf-8") as file:
             self.texts = json.load(file)
-        # The texts are sorted by their characters, before they are tokenized, as in sentence-transformers.
+        # The texts are sorted by their numbers of characters, before they are tokenized, as in sentence-transformers.
         order = sorted(range(len(self.texts)), key=lambda i: -len(self.texts[i]))
         self.batches = [order[begin:begin + spec["batch"]] for begin in range(0, len(order), spec["batch"])]
         self.load(spec)

@@ -78,7 +78,7 @@ def install_torch(folder):
 
 
 def gpu_libraries(folder):
-    """Returns PyTorch's requirements of NVIDIA's libraries. Triton, its compiler, isn't needed."""
+    """Returns the libraries of NVIDIA that PyTorch requires. Triton, PyTorch's compiler, isn't needed."""
     done = python(folder, "-c", "import importlib.metadata as m; print('\\n'.join(m.requires('torch')))")
     wanted = []
     for line in done.stdout.splitlines():

@@ -33,7 +33,7 @@ def frame(ids, longest):
 
 
 def batch(sequences, longest):
-    """Adds special tokens to sequences without them, and pads them to the longest one. Returns the ids and the mask."""
+    """Cuts sequences, adds special tokens, and pads all to the length of the longest. Returns the ids and the mask."""
     framed = [frame(sequence, longest) for sequence in sequences]
     ids = np.full((len(framed), max(map(len, framed))), PAD, dtype=np.int64)
     for row, sequence in zip(ids, framed):

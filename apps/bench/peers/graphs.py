@@ -95,7 +95,7 @@ class Graph:
         part = f"layers.{layer}."
         source = x
         if projection:
-            # The rows are compressed first. E x has k rows, so keys and values are products of k rows.
+            # The Linformer first compresses the rows x to the k rows E x. Keys and values are computed from these.
             source = self.add("MatMul", projection, self.add("Mul", x, keep) if keep else x)
         if first_row:
             x = self.add("Slice", x, self.integers(0), self.integers(1), self.integers(1))

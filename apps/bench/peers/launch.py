@@ -1,6 +1,6 @@
 """Runs a program and prints its time in seconds and its peak memory as JSON.
 
-It imports few modules, because the kernel counts the memory of this process as the child's at the fork.
+This script imports few modules, because the kernel counts the memory of this process at the fork as the program's.
 """
 import os
 import sys

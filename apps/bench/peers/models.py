@@ -24,7 +24,7 @@ def write_model(spec):
 
 
 class Files:
-    """The folder of a model, and for each length the graphs that the engines load, as encode.Files."""
+    """The folder of a model, and for each length the graphs that the engines load. Has the methods of encode.Files."""
 
     def __init__(self, folder, model, longest):
         self.folder, self.model = folder, model

@@ -60,7 +60,7 @@ class Process:
     """Runs a process of linformer, and measures its time and its peak memory."""
 
     def __init__(self, command):
-        # A small process starts it, because the kernel counts the parent's memory at the fork as the child's.
+        # A small process starts linformer, because the kernel counts the parent's memory at the fork as the child's.
         launcher = os.path.join(os.path.dirname(os.path.abspath(__file__)), "launch.py")
         what = " ".join(str(part) for part in command[1:2])
         said = run([sys.executable, "-I", "-S", launcher, *command], f"linformer {what}")

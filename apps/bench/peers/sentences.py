@@ -138,7 +138,7 @@ def run(options):
             compare_all(peers, outputs, reference)
     if not quiet:
         print(f"{processor()}, {options.threads} threads; {len(lines):,} sentences, {shape.layers} layers, "
-              f"d {shape.d}; the others in batches of {options.batch}, linformer as a whole process\n")
+              f"d {shape.d}; other engines in batches of {options.batch}, linformer as a whole process\n")
         texts.report(peers, len(lines), "sentences", [("mean cosine", "mean_cosine", ".6f"),
                                                       ("least cosine", "least_cosine", ".6f")])
     if options.json:

@@ -31,7 +31,8 @@ class OursOnTexts(Peer):
     def prepare(self):
         if not os.path.exists(self.model):
             self.programs.convert(self.checkpoint, self.model, self.precision)
-        # The file is read once, because the models of the other engines are loaded before the turns, too.
+        # One run before the turns brings the model file into the system's file cache. The other engines load their
+        # models before the turns, too.
         self.run()
 
     def run(self):

@@ -1,4 +1,4 @@
-"""Makes and saves the weights of an encoder. They have common names here, which are mapped to those of checkpoints.
+"""Makes and saves the weights of an encoder. Their names here are mapped to the names in a checkpoint by name_in().
 
 A set of weights is a dict of float32 arrays: tokens, positions, types (for BERT), norm.*, layers.I.PART.weight and
 .bias, compress [k, N] for a Linformer, and dense.* and out.* for a classifier.
@@ -53,7 +53,7 @@ def names(shape, types=False, classifier=False):
 def random_weights(shape, types, seed, spread=0.02):
     """Returns normally distributed weights, as BERT is initialised.
 
-    The spread of E is 1 / sqrt(N), so that sums over N rows are as large as the rows.
+    The standard deviation of E is 1 / sqrt(N), so that the rows of E x are as large as the N rows of x.
     """
     chance = np.random.default_rng(seed)
 

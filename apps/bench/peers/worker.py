@@ -1,7 +1,8 @@
 """A process that runs one model in one engine. `python -m peers.worker SPEC.json` or `... prepare SPEC.json`.
 
 It reads requests as lines of JSON on standard input, and answers each with a line of JSON on standard output.
-{"seconds": S} is a turn, which makes calls for at least S seconds. {"save": FILE} saves the output of the last call.
+{"seconds": S} is a turn, which makes calls for at least S seconds. {"save": FILE} saves the output of the last turn's
+last call, or of a new call if there was no turn.
 """
 import json
 import os
@@ -64,7 +65,7 @@ def main():
             answer({"ready": True})
         else:
             serve(spec, answer)
-    except Exception as error:  # Engines raise many classes. The traceback goes to the log.
+    except Exception as error:  # Engines raise exceptions of many classes. The traceback goes to the log.
         traceback.print_exc()
         text = str(error).strip().splitlines()
         answer({"error": f"{type(error).__name__}: {text[0]}" if text else type(error).__name__})

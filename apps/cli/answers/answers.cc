@@ -88,23 +88,23 @@ class JsonAnswers : public AnswerWriter {
     const std::vector<std::string>& labels = heads_[head].labels;
     const std::vector<float>& probabilities = answer.heads[head].probabilities;
     if (heads_[head].kind == HeadKind::score) {
-      (*object)["score"] = shortest(probabilities[0]);
+      (*object)["score"] = double_of_shortest_text(probabilities[0]);
       return;
     }
     if (heads_[head].kind == HeadKind::regression) {
       auto& values = (*object)["values"] = nlohmann::ordered_json::array();
       for (size_t i = 0; i < labels.size(); ++i) {
-        values.push_back({{"label", labels[i]}, {"value", shortest(probabilities[i])}});
+        values.push_back({{"label", labels[i]}, {"value", double_of_shortest_text(probabilities[i])}});
       }
       return;
     }
     const std::vector<size_t> best = best_classes(probabilities, heads_[head].kind, options_);
     (*object)["label"] = best.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(labels[best[0]]);
-    (*object)["probability"] =
-        best.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(shortest(probabilities[best[0]]));
+    (*object)["probability"] = best.empty() ? nlohmann::ordered_json(nullptr)
+                                            : nlohmann::ordered_json(double_of_shortest_text(probabilities[best[0]]));
     auto& scores = (*object)["scores"] = nlohmann::ordered_json::array();
     for (const size_t i : best) {
-      scores.push_back({{"label", labels[i]}, {"probability", shortest(probabilities[i])}});
+      scores.push_back({{"label", labels[i]}, {"probability", double_of_shortest_text(probabilities[i])}});
     }
   }
 
@@ -178,7 +178,7 @@ class TableAnswers : public AnswerWriter {
         heads_(*heads),
         output_(output),
         width_(width),
-        id_width_(id_columns(options.numbered, width)) {
+        id_width_(id_column_width(options.numbered, width)) {
     for (const HeadLabels& head : heads_) {
       for (const std::string& label : head.labels) {
         label_width_ = std::max(label_width_, display_width(excerpt(label, max_label_width)));

@@ -15,7 +15,8 @@ namespace linformer::cli {
 
 // The outputs of one classification head. If a text was read in windows, they are the means over its windows.
 struct Scores {
-  // [outputs]. Output::probabilities in linformer/session.h says how the kind of a head makes probabilities of logits.
+  // [outputs]. Output::probabilities in linformer/session.h says for each kind of head how the probabilities are
+  // computed from the logits.
   std::vector<float> logits, probabilities;
 };
 
@@ -43,11 +44,12 @@ inline constexpr double several_threshold = 0.5;
 
 // Options that select the labels to write. All outputs of a head that gives numbers are written, whatever the options.
 struct AnswerOptions {
-  // The greatest number of labels of a head. If 0, it is one_label for a single_label head, and a multi_label head has
-  // no limit.
+  // The greatest number of labels that are written for a head. If top_k is 0, the limit is one_label for a single_label
+  // head, and a multi_label head has no limit.
   int64_t top_k = 0;
   int64_t one_label = 1;
-  // Labels with a lower probability are not written. If empty, it is 0, or several_threshold for a multi_label head.
+  // Labels with a lower probability are not written. If the threshold is empty, 0 is used, or several_threshold for a
+  // multi_label head.
   std::optional<double> threshold;
   // True if the records have no ids of their own, so that their numbers are written as ids.
   bool numbered = false;
@@ -64,7 +66,7 @@ class AnswerWriter {
 };
 
 // `heads` and `output` must outlive the writer. `format` is lines, jsonl or table. `width` is the number of columns of
-// the terminal; only tables use it. If there are several heads, each of them has its own line, or in JSON its own
+// the terminal; only tables use it. If there are several heads, each of them has its own lines, or in JSON its own
 // object.
 std::unique_ptr<AnswerWriter> make_answer_writer(OutputFormat format, const AnswerOptions& options,
                                                  const std::vector<HeadLabels>* heads, int width, OutputStream* output);

@@ -12,7 +12,7 @@ using Cells = std::vector<std::string>;
 
 // Returns for how many labels a row has columns. `head` is a single_label head.
 size_t label_columns(const HeadLabels& head, const AnswerOptions& options) {
-  const int64_t wanted = options.top_k > 0 ? options.top_k : 1;
+  const int64_t wanted = options.top_k > 0 ? options.top_k : options.one_label;
   return std::min(head.labels.size(), static_cast<size_t>(wanted));
 }
 

@@ -9,7 +9,8 @@ namespace linformer::cli {
 // also label_2, probability_2 and so on. A head that gives several labels has the columns labels and probabilities,
 // whose entries are separated by commas. A head that gives a score has the column score, and a head that gives values
 // has columns called value_NAME. If there are several heads, the name of each column begins with the name of its head.
-// If `truths` is set, the record's true label or number has a column too. `heads` and `output` must outlive the writer.
+// If `truths` is true, the record's true label or number has a column too. `heads` and `output` must outlive the
+// writer.
 std::unique_ptr<AnswerWriter> make_column_answers(bool csv, bool truths, const AnswerOptions& options,
                                                   const std::vector<HeadLabels>* heads, OutputStream* output);
 

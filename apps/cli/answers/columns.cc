@@ -15,7 +15,7 @@ std::set<std::string> set_of(const OwnFields& own) {
   return own.names ? std::set<std::string>(own.names->begin(), own.names->end()) : std::set<std::string>();
 }
 
-// Returns `name`, with the prefix "linformer_" if one of the user's own fields has that name.
+// Puts the prefix "linformer_" before `name` until none of the user's own fields has that name.
 std::string name_beside(const std::set<std::string>& own, std::string name) {
   while (own.count(name) != 0) name.insert(0, "linformer_");
   return name;
@@ -35,8 +35,8 @@ std::string list_of(const Names& names) {
   return list + (names.size() > shown ? ", ..." : "");
 }
 
-// Returns `value` with control characters and invalid UTF-8 replaced. A value that has neither is returned unchanged,
-// with all its spaces.
+// Returns `value` with control characters and invalid UTF-8 replaced. A value without them is returned unchanged:
+// excerpt() would remove spaces from it.
 std::string printable(const std::string& value) {
   const auto without_spaces = [](std::string text) {
     std::erase(text, ' ');
@@ -63,9 +63,9 @@ std::string tsv_cell(std::string_view value) {
   return cell;
 }
 
-int id_columns(bool numbered, int width) {
+int id_column_width(bool numbered, int terminal_columns) {
   constexpr int of_numbers = 6, least = 16, most = 60;
-  return numbered ? of_numbers : std::clamp(width / 4, least, most);
+  return numbered ? of_numbers : std::clamp(terminal_columns / 4, least, most);
 }
 
 ColumnWriter::ColumnWriter(bool csv, Names columns, OutputStream* output)
@@ -112,8 +112,8 @@ void ColumnWriter::write_cells(const Names& own, const Names& cells) {
   output_->write(line);
 }
 
-std::string json_line(const OwnFields& own, const nlohmann::ordered_json& ours) {
-  if (!own.names || own.values.size() != own.names->size() || own.values.empty()) return json_text(ours) + "\n";
+std::string json_line(const OwnFields& own, const nlohmann::ordered_json& answer) {
+  if (!own.names || own.values.size() != own.names->size() || own.values.empty()) return json_text(answer) + "\n";
   const std::set<std::string> taken = set_of(own);
   std::string line = "{";
   for (size_t i = 0; i < own.values.size(); ++i) {
@@ -121,7 +121,7 @@ std::string json_line(const OwnFields& own, const nlohmann::ordered_json& ours) 
     line += (own.json ? terminal::escape_controls(own.values[i]) : json_text(nlohmann::json(own.values[i]))) + ",";
   }
   nlohmann::ordered_json renamed = nlohmann::ordered_json::object();
-  for (const auto& [name, value] : ours.items()) renamed[name_beside(taken, name)] = value;
+  for (const auto& [name, value] : answer.items()) renamed[name_beside(taken, name)] = value;
   return line + json_text(renamed).substr(1) + "\n";
 }
 

@@ -1,6 +1,6 @@
-// Writes answers as CSV or TSV with a header, or as JSON lines. Each row has the fields of the input that the user
-// keeps, and then the fields of the answer. If a kept field has the name of a field of the answer, the field of the
-// answer is called linformer_NAME.
+// Writes answers as CSV or TSV with a header, or as JSON lines. Each row has the fields of the input that --keep names,
+// and then the fields of the answer. If both have a field called NAME, the field of the answer is called
+// linformer_NAME.
 #pragma once
 
 #include <memory>
@@ -20,17 +20,18 @@ std::string csv_cell(std::string_view value);
 // Returns `value` as a cell of TSV. TSV has no quotes, so tabs and line ends become spaces.
 std::string tsv_cell(std::string_view value);
 
-// Returns how many of a terminal's `width` columns a table gives to ids. If `numbered` is true, ids are the records'
-// numbers and get few columns; otherwise they get a quarter of the width, within limits.
-int id_columns(bool numbered, int width);
+// Returns the width of a table's column of ids, in characters, on a terminal that has `terminal_columns` columns. If
+// `numbered` is true, ids are the records' numbers and need little space; otherwise the column gets a quarter of the
+// terminal's width, within limits.
+int id_column_width(bool numbered, int terminal_columns);
 
 class ColumnWriter {
  public:
   // `columns` are the names of the answer's columns. `output` must outlive the writer. Control characters are replaced
   // by spaces in the answer's cells, and on a terminal also in the cells of the user's own fields.
   ColumnWriter(bool csv, std::vector<std::string> columns, OutputStream* output);
-  // Writes a row, and before the first row the header. Throws DataError if the record's own fields have other names
-  // than those of the first record.
+  // Writes a row, and before the first row the header. Throws DataError if the names in `own` differ from those of the
+  // first row.
   void write(const OwnFields& own, const std::vector<std::string>& cells);
   // Writes the header if no row was written.
   void finish();
@@ -46,7 +47,8 @@ class ColumnWriter {
   OutputStream* output_;
 };
 
-// Returns a line of JSON with the user's own fields and then those of `ours`.
-std::string json_line(const OwnFields& own, const nlohmann::ordered_json& ours);
+// Returns a JSON object in one line: the fields of `own`, which the answer repeats from the record, and then the fields
+// of `answer`. A field of `answer` whose name is also in `own` gets the prefix linformer_.
+std::string json_line(const OwnFields& own, const nlohmann::ordered_json& answer);
 
 }  // namespace linformer::cli

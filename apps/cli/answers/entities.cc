@@ -41,7 +41,7 @@ class JsonEntities : public EntityWriter {
     for (const Entity& entity : entities) {
       output_->write(before);
       output_->write(json_text(nlohmann::ordered_json{{"label", std::string(entity.label)},
-                                                      {"score", shortest(entity.score)},
+                                                      {"score", double_of_shortest_text(entity.score)},
                                                       {"start", entity.offset.begin},
                                                       {"end", entity.offset.end},
                                                       {"text", std::string(entity.text)}}));
@@ -103,7 +103,7 @@ class MarkedEntities : public EntityWriter {
  public:
   MarkedEntities(std::vector<std::string> labels, bool numbered, int width, OutputStream* output)
       : labels_(std::move(labels)),
-        id_width_(id_columns(numbered, width)),
+        id_width_(id_column_width(numbered, width)),
         colors_(shows_colors(output->fd())),
         output_(output) {}
 
@@ -118,12 +118,12 @@ class MarkedEntities : public EntityWriter {
       const auto begin = static_cast<size_t>(entity.text.data() - text.data());
       const size_t from = std::max(begin, done), end = begin + entity.text.size();
       if (end <= from) continue;
-      output_->write(excerpt_of_part(text.substr(done, from - done)));
-      output_->write(marked(excerpt_of_part(text.substr(from, end - from)), entity));
+      output_->write(printable_text(text.substr(done, from - done)));
+      output_->write(marked(printable_text(text.substr(from, end - from)), entity));
       done = end;
     }
     const std::string note = note_of(job);
-    output_->write(excerpt_of_part(text.substr(done)) + (note.empty() ? "" : "  (" + note + ")") + "\n");
+    output_->write(printable_text(text.substr(done)) + (note.empty() ? "" : "  (" + note + ")") + "\n");
   }
 
  private:

@@ -25,9 +25,9 @@ class EntityWriter {
 
 // The formats lines, csv and tsv have a row for each entity. A table shows each text with its entities marked.
 //
-// `labels` are all labels of the model; on a terminal each label has a colour. If `numbered` is true, the records have
-// no ids of their own and their numbers are printed as ids. `width` is the number of columns of the terminal. `output`
-// must outlive the writer.
+// `labels` are all labels of the model; they determine the colours of a table on a terminal. If `numbered` is true, the
+// records have no ids of their own and their numbers are printed as ids. `width` is the number of columns of the
+// terminal. `output` must outlive the writer.
 std::unique_ptr<EntityWriter> make_entity_writer(OutputFormat format, const std::vector<std::string>& labels,
                                                  bool numbered, int width, OutputStream* output);
 

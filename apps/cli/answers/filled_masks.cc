@@ -47,9 +47,10 @@ class JsonFilled : public FilledWriter {
 
  private:
   nlohmann::ordered_json token(const MaskCandidate& candidate, const FilledMask& mask, FilledText* text) {
-    nlohmann::ordered_json token = {
-        {"id", candidate.id}, {"token", names_->name(candidate.id)}, {"probability", shortest(candidate.probability)}};
-    if (text->with_texts()) token["text"] = names_->with(candidate, mask, text);
+    nlohmann::ordered_json token = {{"id", candidate.id},
+                                    {"token", names_->token_name(candidate.id)},
+                                    {"probability", double_of_shortest_text(candidate.probability)}};
+    if (text->shows_text_per_candidate()) token["text"] = names_->text_with_candidate(candidate, mask, text);
     return token;
   }
 
@@ -65,7 +66,7 @@ void for_each_candidate(MaskNames* names, FilledText* text, Show show) {
   for (size_t m = 0; m < text->masks.size(); ++m) {
     const FilledMask& mask = text->masks[m];
     for (size_t i = 0; i < mask.candidates.size(); ++i) {
-      if (text->with_texts()) shown = names->with(mask.candidates[i], mask, text);
+      if (text->shows_text_per_candidate()) shown = names->text_with_candidate(mask.candidates[i], mask, text);
       show(m, i, mask.candidates[i], shown);
       shown.clear();
     }
@@ -78,15 +79,15 @@ class TsvFilled : public FilledWriter {
   TsvFilled(MaskNames* names, OutputStream* output) : names_(names), output_(output) {}
 
   void write(FilledText* text) override {
-    constexpr int repeated_columns = 256;  // The columns that an id is cut to if it is repeated for many masks.
-    const std::string id = excerpt(text->id_text(), text->with_texts() ? uncut : repeated_columns);
+    constexpr int repeated_columns = 256;  // An id that is repeated for many masks is cut to this width.
+    const std::string id = excerpt(text->id_text(), text->shows_text_per_candidate() ? uncut : repeated_columns);
     if (!text->error.empty()) {
       output_->write(id + "\t-\t-\tERROR\t\t" + excerpt(text->error, uncut) + "\n");
       return;
     }
     for_each_candidate(names_, text, [&](size_t m, size_t i, const MaskCandidate& candidate, const std::string& shown) {
       output_->write(id + "\t" + std::to_string(m + 1) + "\t" + std::to_string(i + 1) + "\t" +
-                     excerpt(names_->name(candidate.id), uncut) + "\t" + fixed(candidate.probability, 6) + "\t" +
+                     excerpt(names_->token_name(candidate.id), uncut) + "\t" + fixed(candidate.probability, 6) + "\t" +
                      excerpt(shown, uncut) + "\n");
     });
   }
@@ -105,10 +106,11 @@ class ColumnFilled : public FilledWriter {
     const std::string id = text->id_text();
     if (!text->error.empty()) return writer_.write(text->own, {id, "", "", "", "", "", text->error});
     for_each_candidate(names_, text, [&](size_t m, size_t i, const MaskCandidate& candidate, const std::string& shown) {
-      writer_.write(text->own, {id, std::to_string(m + 1), std::to_string(i + 1), names_->name(candidate.id),
+      writer_.write(text->own, {id, std::to_string(m + 1), std::to_string(i + 1), names_->token_name(candidate.id),
                                 fixed(candidate.probability, 6), shown, ""});
-      // If a text has many masks, its first row alone has the user's fields, like the text itself.
-      if (!text->with_texts()) text->own.values.clear();
+      // If a text has many masks, only its first row has the fields that --keep repeats, because only that row has the
+      // text.
+      if (!text->shows_text_per_candidate()) text->own.values.clear();
     });
   }
   void finish() override { writer_.finish(); }
@@ -121,7 +123,7 @@ class ColumnFilled : public FilledWriter {
 class TableFilled : public FilledWriter {
  public:
   TableFilled(bool numbered, int width, MaskNames* names, OutputStream* output)
-      : id_width_(id_columns(numbered, width)), width_(width), names_(names), output_(output) {}
+      : id_width_(id_column_width(numbered, width)), width_(width), names_(names), output_(output) {}
 
   void write(FilledText* text) override {
     if (!header_written_) write_row("id", "mask", "token", "probability", "text");
@@ -129,7 +131,7 @@ class TableFilled : public FilledWriter {
     const std::string id = excerpt_of_end(text->id_text(), id_width_);
     if (!text->error.empty()) return write_row(id, "-", "ERROR", "", text->error);
     for_each_candidate(names_, text, [&](size_t m, size_t i, const MaskCandidate& candidate, const std::string& shown) {
-      write_row(m == 0 && i == 0 ? id : "", i == 0 ? std::to_string(m + 1) : "", names_->name(candidate.id),
+      write_row(m == 0 && i == 0 ? id : "", i == 0 ? std::to_string(m + 1) : "", names_->token_name(candidate.id),
                 fixed(candidate.probability, 4), shown);
     });
   }
@@ -178,7 +180,7 @@ bool MaskNames::is_token(const std::string& spelling) {
   return encoding.ids().size() == 1 && decode(encoding.ids(), false) == spelling;
 }
 
-std::string MaskNames::with_own_mask(std::string text) const {
+std::string MaskNames::normalize_mask_spelling(std::string text) const {
   for (const std::string& other : others_) text = with_replaced(text, other, mask_);
   return text;
 }
@@ -190,7 +192,7 @@ std::optional<std::string> MaskNames::decode(std::span<const int32_t> ids, bool 
   return std::string(buffer_.view());
 }
 
-std::string MaskNames::name(int32_t id) { return decode({&id, 1}, false).value_or("#" + std::to_string(id)); }
+std::string MaskNames::token_name(int32_t id) { return decode({&id, 1}, false).value_or("#" + std::to_string(id)); }
 
 std::string MaskNames::fill(FilledText* text) {
   for (const FilledMask& mask : text->masks) {
@@ -199,7 +201,7 @@ std::string MaskNames::fill(FilledText* text) {
   return decode(text->ids, true).value_or("");
 }
 
-std::string MaskNames::with(const MaskCandidate& candidate, const FilledMask& mask, FilledText* text) {
+std::string MaskNames::text_with_candidate(const MaskCandidate& candidate, const FilledMask& mask, FilledText* text) {
   int32_t& id = text->ids[static_cast<size_t>(mask.position)];
   id = candidate.id;
   std::string result = decode(text->ids, true).value_or("");

@@ -21,14 +21,14 @@ struct FilledMask {
   std::vector<MaskCandidate> candidates;
 };
 
-// If a text has more masks, it is shown once, with the best candidate in each mask. A text for each candidate of each
-// mask would make output that grows with the square of the text's length.
+// A text with more masks than this is shown once, with the best candidate in each mask, and not once for each
+// candidate. Otherwise the size of the output would grow with the square of the number of masks.
 inline constexpr size_t max_masks_with_texts = 16;
 
 struct FilledText : Job {
   std::vector<int32_t> ids;
   std::vector<FilledMask> masks;
-  bool with_texts() const { return masks.size() <= max_masks_with_texts; }
+  bool shows_text_per_candidate() const { return masks.size() <= max_masks_with_texts; }
 };
 
 // Converts between token ids and text, and writes masks as the tokenizer spells them.
@@ -39,16 +39,16 @@ class MaskNames {
 
   // Returns the text of the tokenizer's mask token, such as "[MASK]".
   const std::string& mask() const { return mask_; }
-  // Returns `text` with <mask> and [MASK] replaced by mask(). A spelling that this tokenizer has as another token is
-  // not replaced.
-  std::string with_own_mask(std::string text) const;
+  // Returns `text` with <mask> and [MASK] replaced by mask(). A spelling that is another token of this tokenizer is not
+  // replaced.
+  std::string normalize_mask_spelling(std::string text) const;
   // Returns the token as text, or "#" and the id if the tokenizer can't decode it.
-  std::string name(int32_t id);
+  std::string token_name(int32_t id);
   // Replaces each mask in `text->ids` by its best candidate and returns the decoded text.
   std::string fill(FilledText* text);
-  // Returns the decoded text with `candidate` in the place of `mask`. fill() must have been called before. `text->ids`
-  // is unchanged after the call.
-  std::string with(const MaskCandidate& candidate, const FilledMask& mask, FilledText* text);
+  // Returns the decoded text with `candidate` in the place of `mask`, and with the best candidates in all other masks.
+  // fill() must have been called before. `text->ids` is unchanged after the call.
+  std::string text_with_candidate(const MaskCandidate& candidate, const FilledMask& mask, FilledText* text);
 
  private:
   bool is_token(const std::string& spelling);
@@ -56,12 +56,12 @@ class MaskNames {
 
   const Tokenizer& tokenizer_;
   std::string mask_;
-  std::vector<std::string> others_;  // Other spellings of a mask, which with_own_mask() replaces.
+  std::vector<std::string> others_;  // Other spellings of a mask, which normalize_mask_spelling() replaces.
   TextBuffer buffer_;
 };
 
-// Writers make the names of tokens and the texts only when they write them. For many masks or candidates, names and
-// texts would take far more memory than ids.
+// Writes the answers. Token ids are decoded only when they are written, because the decoded tokens and texts of many
+// candidates would take far more memory than their ids.
 class FilledWriter {
  public:
   virtual ~FilledWriter() = default;

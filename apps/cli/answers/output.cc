@@ -50,7 +50,7 @@ void OutputStream::flush() {
     file_->append(std::string_view(bytes));
   } else {
     write_all(fd_, bytes.data(), bytes.size(), name_);
-    files::answers_written();
+    files::mark_answers_written();
   }
   bytes.clear();
   buffer_.swap(bytes);
@@ -70,10 +70,10 @@ OutputStream& standard_output() {
   return output;
 }
 
-void check_outputs(const std::vector<std::string>& read, const std::vector<NamedOutput>& outputs) {
+void check_outputs(const std::vector<std::string>& input_paths, const std::vector<NamedOutput>& outputs) {
   const auto name = [](const std::string& input) { return input == "-" ? "standard input" : input; };
   for (const NamedOutput& output : outputs) {
-    if (const std::string* input = files::same_file(output.path, read)) {
+    if (const std::string* input = files::same_file(output.path, input_paths)) {
       throw UsageError(output.option + " " + output.path + " would replace " + name(*input) +
                        ", which this command reads; name another file");
     }
@@ -88,11 +88,11 @@ void check_outputs(const std::vector<std::string>& read, const std::vector<Named
                        "convert it: pandas.read_csv(FILE).to_parquet(OUT)");
     }
     if (!output.format) continue;
-    if (const std::string sentence = files::contradicted_ending(output.path, *output.format); !sentence.empty()) {
+    if (const std::string sentence = files::wrong_ending_message(output.path, *output.format); !sentence.empty()) {
       throw UsageError(output.option + " " + sentence + (output.otherwise.empty() ? "" : ", or " + output.otherwise));
     }
   }
-  if (const std::string* input = files::same_file("-", read)) {
+  if (const std::string* input = files::same_file("-", input_paths)) {
     throw UsageError("standard output goes to " + name(*input) + ", which this command reads; send it to another file");
   }
 }

@@ -5,8 +5,8 @@
 
 namespace linformer::cli {
 
-Progress::Progress(bool wanted, const char* one, const char* several)
-    : line_(wanted && verbosity() != Verbosity::quiet), one_(one), several_(several) {}
+Progress::Progress(bool wanted, const char* singular, const char* plural)
+    : line_(wanted && verbosity() != Verbosity::quiet), one_(singular), several_(plural) {}
 
 void Progress::update(uint64_t records, uint64_t done, uint64_t total) {
   if (!line_.due() || !line_.has_rate()) return;

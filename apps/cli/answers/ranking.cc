@@ -19,13 +19,13 @@ std::vector<std::string> column_names(bool several) {
 
 }  // namespace
 
-RankingWriter::RankingWriter(OutputFormat format, bool several, OutputStream* output)
+RankingWriter::RankingWriter(OutputFormat format, bool several_queries, OutputStream* output)
     : format_(format),
-      several_(several),
+      several_(several_queries),
       width_(output->fd() >= 0 && system::is_terminal(output->fd()) ? terminal_width(output->fd(), 100) : 0),
       output_(output) {
   if (format == OutputFormat::csv || format == OutputFormat::tsv) {
-    columns_.emplace(format == OutputFormat::csv, column_names(several), output);
+    columns_.emplace(format == OutputFormat::csv, column_names(several_queries), output);
   }
 }
 
@@ -48,7 +48,7 @@ void RankingWriter::write_json(size_t query, const RankedDocument& document, flo
   if (several_) line["query"] = query;
   line["index"] = document.index;
   line["id"] = document.id;
-  line["score"] = shortest(score);
+  line["score"] = double_of_shortest_text(score);
   if (document.text) line["text"] = *document.text;
   output_->write(json_line(document.own, line));
 }
@@ -57,8 +57,8 @@ void RankingWriter::finish() {
   if (columns_) columns_->finish();
 }
 
-Rankings::Rankings(size_t queries, int64_t most) {
-  for (size_t i = 0; i < queries; ++i) best_.push_back({take(TopScores::create(most)), {}});
+Rankings::Rankings(size_t queries, int64_t max_documents) {
+  for (size_t i = 0; i < queries; ++i) best_.push_back({value_or_throw(TopScores::create(max_documents)), {}});
 }
 
 void Rankings::add(size_t query, const std::shared_ptr<const RankedDocument>& document, float score) {

@@ -25,9 +25,9 @@ struct RankedDocument {
 
 class RankingWriter {
  public:
-  // If `several` is true, there are several queries, and each row has the number of its query. `output` must outlive
-  // the writer.
-  RankingWriter(OutputFormat format, bool several, OutputStream* output);
+  // If `several_queries` is true, there are several queries, and each row has the number of its query. `output` must
+  // outlive the writer.
+  RankingWriter(OutputFormat format, bool several_queries, OutputStream* output);
   // Writes the next best document of a query. `query` is the number of the query, from 1.
   void write(size_t query, const RankedDocument& document, float score);
   // Must be called after the last document.
@@ -47,8 +47,8 @@ class RankingWriter {
 // is dropped.
 class Rankings {
  public:
-  // `most` is the greatest number of documents that are kept for a query. If 0, all are kept.
-  Rankings(size_t queries, int64_t most);
+  // `max_documents` is the greatest number of documents that are kept for a query. If 0, all are kept.
+  Rankings(size_t queries, int64_t max_documents);
   void add(size_t query, const std::shared_ptr<const RankedDocument>& document, float score);
   // Writes the documents query by query, the best first. Documents of equal score are in the order of the input.
   void write(RankingWriter* writer);

@@ -27,7 +27,7 @@ class JsonSpans : public SpanWriter {
       auto& list = line["answers"] = nlohmann::ordered_json::array();
       for (const linformer::Answer& answer : answers) {
         list.push_back({{"text", std::string(answer.text)},
-                        {"score", shortest(answer.score)},
+                        {"score", double_of_shortest_text(answer.score)},
                         {"start", answer.offset.begin},
                         {"end", answer.offset.end}});
       }
@@ -93,7 +93,7 @@ class ColumnSpans : public SpanWriter {
 class TableSpans : public SpanWriter {
  public:
   TableSpans(bool numbered, int width, OutputStream* output)
-      : id_width_(id_columns(numbered, width)), width_(width), output_(output) {}
+      : id_width_(id_column_width(numbered, width)), width_(width), output_(output) {}
 
   void write(const Job& job, Spans answers) override {
     if (!header_written_) write_row("id", "score", "start", "end", "answer");

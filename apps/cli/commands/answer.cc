@@ -38,7 +38,7 @@ class AnswerQuestions : public EvaluatedRecords {
             [this](Job& job, std::span<const float>) { take(static_cast<AskedQuestion&>(job)); }) {
     OutputStream* output = open_output(flags.output.output);
     if (evaluates()) return;
-    writer_ = make_span_writer(format(), flags.input.numbered(), terminal_width(output->fd(), 100), output);
+    writer_ = make_span_writer(format(), flags.input.ids_are_numbers(), terminal_width(output->fd(), 100), output);
   }
 
  private:
@@ -67,14 +67,15 @@ class AnswerQuestions : public EvaluatedRecords {
     options.max_answer_tokens = flags_.max_answer_tokens;
     options.no_answer = flags_.no_answer;
     Result<Answerer> made = Answerer::create(model_, options);
-    if (!made.ok()) refuse(made.status());
+    if (!made.ok()) throw_creation_error(made.status());
     return std::move(made.value());
   }
 
   std::string error_of(const TextReport& report) const {
     const BeyondLimit& beyond = report.beyond;
     const bool none = beyond.limit == TextLimit::room;
-    if (!none && beyond.limit != TextLimit::overlap) return explained(report, flags_.longer.value() != OnLong::window);
+    if (!none && beyond.limit != TextLimit::overlap)
+      return error_message_of(report, flags_.longer.value() != OnLong::window);
     return "the question has " + std::to_string(beyond.tokens) + " tokens, which leave " +
            (none ? "no room" : std::to_string(beyond.room)) + " for the context in a window of " +
            std::to_string(beyond.max_tokens) +
@@ -84,7 +85,7 @@ class AnswerQuestions : public EvaluatedRecords {
 
   void add_record(Record& record) override {
     auto job = std::make_unique<AskedQuestion>();
-    start(&record, job.get());
+    init_job(&record, job.get());
     if (record.labels) {
       job->truths = std::move(*record.labels);
     } else if (record.label) {
@@ -95,7 +96,7 @@ class AnswerQuestions : public EvaluatedRecords {
   }
 
   void take(const AskedQuestion& job) {
-    const bool good = count(job);
+    const bool good = count_answer(job);
     const std::span<const linformer::Answer> answers = good ? made_->answers : std::span<const linformer::Answer>();
     if (writer_) {
       writer_->write(job, answers);
@@ -104,7 +105,7 @@ class AnswerQuestions : public EvaluatedRecords {
     } else {
       evaluation_.add_error();
     }
-    Tally::answered();
+    Tally::count_answered();
   }
 
   static constexpr size_t max_true_answers = 1024;
@@ -127,7 +128,7 @@ void add_answer(CLI::App* app, Run* run) {
   flags->add_to(command);
   command->callback([flags, run] {
     *run = [flags] {
-      flags->input.take_pipe();
+      flags->input.use_piped_input();
       flags->check();
       return AnswerQuestions(*flags)();
     };

@@ -49,11 +49,11 @@ nlohmann::ordered_json profile_of_case(const Session& session) {
 
 class Bench {
  public:
-  explicit Bench(const BenchFlags& flags) : flags_(flags), device_(parse_device(flags.device)) {
+  explicit Bench(const BenchFlags& flags) : flags_(flags), device_(parse_device_number(flags.device)) {
     report_.threads = flags.threads > 0 ? flags.threads : std::min(processors(), int{CpuOptions::max_threads});
     report_.machine = bench::this_machine();
-    // running() throws UsageError if a backend can't compute in the chosen precision.
-    for (const std::string& backend : flags.backends) running(backend);
+    // case_for_backend() throws UsageError if a backend can't compute in the chosen precision.
+    for (const std::string& backend : flags.backends) case_for_backend(backend);
     if (device_ < 0) return;
     try {
       report_.machine.device = bench::device_text(device_);
@@ -90,7 +90,7 @@ class Bench {
     if (!flags_.svg.empty()) svg.emplace(flags_.svg);
     measure_limits(60 * flags_.minutes);
     bench::PaperOptions options;
-    options.running = running(flags_.backends.front());
+    options.running = case_for_backend(flags_.backends.front());
     options.minutes = flags_.minutes;
     options.longest = static_cast<uint32_t>(flags_.longest);
     options.least_tokens = flags_.call_tokens > 0 ? flags_.call_tokens
@@ -99,7 +99,8 @@ class Bench {
     options.types = types_of(
         flags_, device_ < 0 ? std::vector<std::string>{"f32", "int8"} : std::vector<std::string>{"f32", "f16"});
     research::PaperReport paper;
-    // The progress shows the rest of the time limit and no share of the work, because later cells take longer.
+    // The progress shows the time that is left, and not the share of the cells that are done, because later cells take
+    // longer.
     const auto announce_cell = [&](const std::string& what) {
       const double left = std::max(60 * flags_.minutes - progress_.seconds(), 0.0);
       announce(what + "; at most " + terminal::time_text(left) + " left", -1);
@@ -136,7 +137,7 @@ class Bench {
   void announce(const std::string& what, double share) { progress_.show(what, share); }
 
   // Measures the machine's limits and keeps the highest values of all measurements. `seconds` is the time of the cases;
-  // measuring the limits takes no longer.
+  // measuring the limits of a processor takes no longer.
   void measure_limits(double seconds) {
     announce("measuring the limits", -1);
     const bench::Limits limits =
@@ -149,8 +150,8 @@ class Bench {
     const std::vector<int64_t> lengths = this->lengths();
     for (const uint32_t k : flags_.ks) {
       bench::ModelShape shape = bench::shape_of(flags_.random);
-      // With fewer positions than k, the projection would not reduce the number of rows, and the shortest texts would
-      // not run as short texts of a Linformer do.
+      // n must be at least k. Otherwise the projection would not reduce the number of rows, and the times for short
+      // texts would not be those of a Linformer.
       shape.n = std::max(static_cast<uint32_t>(*std::max_element(lengths.begin(), lengths.end())), k);
       shape.k = k;
       shape.window = flags_.window;
@@ -175,7 +176,7 @@ class Bench {
     return flags_.random.empty() ? std::vector<int64_t>{0} : std::vector<int64_t>{512};
   }
 
-  bench::Case running(const std::string& backend) const {
+  bench::Case case_for_backend(const std::string& backend) const {
     bench::Case what;
     what.backend = parse_backend(backend);
     what.isa = parse_isa(flags_.isa);
@@ -197,7 +198,7 @@ class Bench {
         for (const int64_t batch : flags_.batches) {
           bench::ReportRow row;
           row.model = name;
-          row.what = running(backend);
+          row.what = case_for_backend(backend);
           row.what.model = path;
           row.what.tokens = tokens;
           row.what.batch = batch;
@@ -230,7 +231,7 @@ int bench_command(const BenchFlags& flags) {
     return bench::run_case(flags.measured_case, flags.models.front(), profile_of_case);
   }
   flags.check();
-  // A wrong length is reported here once, and not again for each case.
+  // A length that is too large is reported here once, and not for each case.
   for (const std::string& path : flags.models) {
     const int64_t most = load_model(path)->info().max_tokens;
     for (const int64_t tokens : flags.tokens) {

@@ -25,8 +25,8 @@
 namespace linformer::cli {
 namespace {
 
-// The array of --logits. Rows are appended as they come. Their number is known only at the end, when the header is
-// rewritten.
+// The array of --logits. Rows are appended when they are computed. The number of rows is known only at the end; the
+// header is then rewritten.
 class LogitsFile {
  public:
   LogitsFile(const std::string& path, size_t classes) : file_(path), classes_(classes) {
@@ -34,7 +34,7 @@ class LogitsFile {
     write_header();
   }
   void add(const Answer& answer) {
-    // A record without an answer keeps its row, so that row i belongs to record i.
+    // A record without an answer gets a row of NaN, so that row i belongs to record i.
     std::vector<float> row(classes_, std::numeric_limits<float>::quiet_NaN());
     if (answer.error.empty()) row = answer.heads[0].logits;
     file_.append(std::as_bytes(std::span(row)));
@@ -72,7 +72,7 @@ std::vector<int> chosen_heads(const Model& model, const ClassifyFlags& flags) {
     const HeadInfo head = model.head(i);
     const std::string name(head.name);
     if (head.each_token) {
-      throw UsageError("head '" + name + "' " + other_command(head) +
+      throw UsageError("head '" + name + "' " + use_and_command(head) +
                        (flags.all_heads ? ", and name the others with --head" : ""));
     }
     if (head.compares_two != first.compares_two) {
@@ -101,7 +101,7 @@ class Classify {
         heads_(chosen_heads(*model_, flags)),
         labels_(labels_of_heads()),
         scorer_(make_scorer()),
-        queue_(scorer_.texts_at_once, explaining(flags.longer.value() != OnLong::window), scorer_.compute,
+        queue_(scorer_.texts_at_once, error_explainer(flags.longer.value() != OnLong::window), scorer_.compute,
                [this](Job& job, std::span<const float> values) { take_values(static_cast<Answer&>(job), values); }),
         format_(flags.format()),
         output_(flags.output.output),
@@ -135,7 +135,8 @@ class Classify {
     }
     standard_output().flush();
     if (logits_) logits_->commit();
-    tally_.summarize(scorer_.max_tokens, format_ == OutputFormat::jsonl ? "" : "--on-long window reads all of a text");
+    tally_.print_summary(scorer_.max_tokens,
+                         format_ == OutputFormat::jsonl ? "" : "--on-long window reads all of a text");
     report_profile(scorer_.sessions(), format_ == OutputFormat::jsonl);
     return tally_.errors > 0 ? exit_data : exit_ok;
   }
@@ -150,7 +151,7 @@ class Classify {
       options.one_label = static_cast<int64_t>(labels_[0].labels.size());
     }
     options.threshold = flags_.threshold;
-    options.numbered = flags_.input.numbered();
+    options.numbered = flags_.input.ids_are_numbers();
     if (format_ == OutputFormat::csv || format_ == OutputFormat::tsv) {
       return make_column_answers(format_ == OutputFormat::csv, !flags_.eval.empty(), options, &labels_,
                                  output_.stream());
@@ -186,7 +187,7 @@ class Classify {
       ClassifierOptions options;
       options.texts = texts;
       options.heads = heads_;
-      return score_by_heads(model_, options);
+      return make_head_scorer(model_, options);
     }
     if (heads_.size() > 1) throw UsageError("--zero-shot uses one head; name it with --head");
     ZeroShotOptions options;
@@ -196,7 +197,7 @@ class Classify {
     options.hypothesis = flags_.hypothesis;
     options.multi_label = flags_.multi_label;
     options.head = heads_[0];
-    return score_by_labels(model_, options);
+    return make_label_scorer(model_, options);
   }
 
   EvaluatorOptions evaluator_options() const {
@@ -250,7 +251,7 @@ class Classify {
   void add_record(Record& record) {
     auto answer = std::make_unique<Answer>();
     ++tally_.records;
-    answer->id = take_id(&record, tally_.records, flags_.input);
+    answer->id = id_of_answer(&record, tally_.records, flags_.input);
     answer->error = std::move(record.error);
     answer->own = std::move(record.own);
     if (writer_ && writer_->shows_texts()) answer->excerpt = excerpt(record.text, excerpt_columns);
@@ -284,7 +285,7 @@ class Classify {
     }
     if (logits_) logits_->add(answer);
     if (writer_) writer_->write(answer);
-    Tally::answered();
+    Tally::count_answered();
     if (answer.error.empty()) return;
     if (!writer_ || flags_.fail_fast) tally_.report(answer.id, answer.error, flags_.fail_fast, &progress_);
     if (flags_.fail_fast) throw FailFast{};
@@ -314,7 +315,7 @@ void add_classify(CLI::App* app, Run* run) {
   flags->add_to(command);
   command->callback([flags, run] {
     *run = [flags] {
-      if (flags->vectors.empty()) flags->input.take_pipe();
+      if (flags->vectors.empty()) flags->input.use_piped_input();
       flags->check();
       return Classify(*flags)();
     };

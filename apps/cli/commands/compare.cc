@@ -20,7 +20,7 @@
 namespace linformer::cli {
 namespace {
 
-size_t best_of(std::span<const float> logits) {
+size_t argmax(std::span<const float> logits) {
   return static_cast<size_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
 }
 
@@ -31,7 +31,7 @@ class Comparison {
     if (!flags.second.empty()) second_.emplace(flags.second, flags);
     if (!flags.reference.empty()) reference_.emplace(flags.reference, first_);
     if (!second_) {
-      logits_ = reference_->logits();
+      logits_ = reference_->has_logits();
       vectors_ = !logits_;
     } else {
       logits_ = first_.has_head() && second_->has_head();
@@ -40,10 +40,11 @@ class Comparison {
                         first_.path() + ", " + list_of_labels(second_->labels()) + " in " + second_->path() +
                         "; choose with --head, or convert both from one checkpoint");
       }
-      vectors_ = first_.width() == second_->width();
+      vectors_ = first_.vector_width() == second_->vector_width();
       if (!logits_ && !vectors_) {
         throw DataError("nothing can be compared: not both models have a head, and their vectors have " +
-                        std::to_string(first_.width()) + " and " + std::to_string(second_->width()) + " numbers");
+                        std::to_string(first_.vector_width()) + " and " + std::to_string(second_->vector_width()) +
+                        " numbers");
       }
     }
     const auto chooses = [](const ComparedModel& side) { return side.kind() == HeadKind::single_label; };
@@ -60,8 +61,8 @@ class Comparison {
     loop.run(flags_.input, fields_);
     first_.flush();
     if (second_) second_->flush();
-    settle();
-    // With --limit, the array may have rows for records that were not read.
+    compare_answered();
+    // With --limit, the array of --reference may have rows for records that were not read.
     if (reference_ && flags_.input.limit == 0) reference_->finish();
     progress_.clear();
     if (compared_ == 0) {
@@ -72,11 +73,11 @@ class Comparison {
     standard_output().flush();
     const int64_t shorter = second_ ? std::min(first_.max_tokens(), second_->max_tokens()) : first_.max_tokens();
     const bool same = !second_ || first_.max_tokens() == second_->max_tokens();
-    tally_.summarize(shorter,
-                     flags_.json ? ""
-                     : !second_  ? "the number of tokens that the original read is not known"
-                     : same      ? "both models read the same part"
-                            : "the other model read more tokens: convert both models for the same number of tokens");
+    tally_.print_summary(
+        shorter, flags_.json ? ""
+                 : !second_  ? "the number of tokens that the original read is not known"
+                 : same      ? "both models read the same part"
+                             : "the other model read more tokens: convert both models for the same number of tokens");
     return tally_.errors > 0 ? exit_data : exit_ok;
   }
 
@@ -84,11 +85,11 @@ class Comparison {
   void visit(Record& record) {
     ++tally_.records;
     auto job = std::make_unique<Compared>();
-    job->id = take_id(&record, tally_.records, flags_.input);
+    job->id = id_of_answer(&record, tally_.records, flags_.input);
     job->error = record.error;
     if (job->error.empty() && names_) {
       job->truth = names_->find(record.label.value_or(""));
-      if (!job->truth) job->error = names_->unknown(record.label.value_or(""));
+      if (!job->truth) job->error = names_->unknown_label_message(record.label.value_or(""));
     }
     if (second_) {
       auto other = std::make_unique<Compared>();
@@ -97,11 +98,12 @@ class Comparison {
       second_->add(std::move(other), record);
     }
     first_.add(std::move(job), record);
-    settle();
+    compare_answered();
   }
 
-  // Compares all records that both sides have answered.
-  void settle() {
+  // Compares the two answers to each record that both models have answered. Without a second model, the second answer
+  // is a row of --reference.
+  void compare_answered() {
     while (!first_.answers.empty() && (!second_ || !second_->answers.empty())) {
       const Answered a = std::move(first_.answers.front());
       first_.answers.pop_front();
@@ -117,7 +119,7 @@ class Comparison {
   }
 
   void count(const Answered& a, const Answered& b) {
-    Tally::answered();
+    Tally::count_answered();
     // If both models give the same error, its cause is the record, so the error is reported without a model's path.
     const auto of = [&](const ComparedModel& side, const std::string& error) {
       return second_ && a.error != b.error ? side.path() + ": " + error : error;
@@ -137,7 +139,7 @@ class Comparison {
     if (logits_) logit_differences_.add(original.logits, other.logits, a.id);
     if (vectors_) vector_differences_.add(original.vector, other.vector, a.id);
     if (!labels_) return;
-    const size_t of_a = best_of(a.logits), of_b = best_of(b.logits);
+    const size_t of_a = argmax(a.logits), of_b = argmax(b.logits);
     changed_ += of_a != of_b ? 1 : 0;
     if (!a.truth) return;
     right_[0] += of_a == *a.truth ? 1 : 0;
@@ -174,12 +176,12 @@ class Comparison {
     if (logits_) {
       const NumberDifferences& d = logit_differences_;
       table.add({"logits", "differ by " + significant(d.mean(), 3) + " on average, at most " +
-                               significant(d.largest(), 3) + " (record " + excerpt(d.of_largest(), 30) + ")"});
+                               significant(d.largest(), 3) + " (record " + excerpt(d.record_of_largest(), 30) + ")"});
     }
     if (vectors_) {
       const NumberDifferences& d = vector_differences_;
       table.add({"vectors", "cosine " + fixed(d.mean_cosine(), 6) + " on average, at least " +
-                                fixed(d.least_cosine(), 6) + " (record " + excerpt(d.of_least_cosine(), 30) +
+                                fixed(d.least_cosine(), 6) + " (record " + excerpt(d.record_of_least_cosine(), 30) +
                                 "); relative difference " + significant(d.relative(), 3)});
     }
     return table.text();
@@ -187,12 +189,12 @@ class Comparison {
 
   static nlohmann::ordered_json json_of(const NumberDifferences& d) {
     return {{"largest", d.largest()},
-            {"record_of_largest", d.of_largest()},
+            {"record_of_largest", d.record_of_largest()},
             {"mean", d.mean()},
             {"relative", number_or_null(d.relative())},
             {"mean_cosine", d.mean_cosine()},
             {"least_cosine", d.least_cosine()},
-            {"record_of_least_cosine", d.of_least_cosine()}};
+            {"record_of_least_cosine", d.record_of_least_cosine()}};
   }
 
   nlohmann::ordered_json json() const {
@@ -236,7 +238,7 @@ void add_compare(CLI::App* app, Run* run) {
   flags->add_to(command);
   command->callback([flags, run] {
     *run = [flags] {
-      flags->take_arguments();
+      flags->assign_positionals();
       flags->check();
       return Comparison(*flags)();
     };

@@ -12,11 +12,11 @@ ComparedModel::ComparedModel(const std::string& path, const CompareFlags& flags)
       model_(load_model(path)),
       runner_(make_runner(flags)),
       queue_(
-          runner_.texts_at_once(), explaining(false),
+          runner_.texts_at_once(), error_explainer(false),
           [this](std::span<const TextInput> inputs, const TextQueue::Answer& answer) {
             return runner_.run(inputs, answer);
           },
-          [this](Job& job, std::span<const float> values) { take_job(static_cast<Compared&>(job), values); }) {}
+          [this](Job& job, std::span<const float> values) { store_values(static_cast<Compared&>(job), values); }) {}
 
 TextRunner ComparedModel::make_runner(const CompareFlags& flags) {
   require_tokenizer(*model_, path_);
@@ -27,7 +27,7 @@ TextRunner ComparedModel::make_runner(const CompareFlags& flags) {
   const bool own_vector = info.has_embedding && !info.has_decoder;
   outputs.push_back(own_vector ? Output::embeddings({}) : Output::pooled({}, Pooling::mean));
   Result<TextRunner> made = TextRunner::create(model_, outputs, text_options(flags.run, flags.tokens, nullptr));
-  if (!made.ok()) refuse(made.status());
+  if (!made.ok()) throw_creation_error(made.status());
   width_ = static_cast<size_t>(made->columns(outputs.size() - 1));
   return std::move(made.value());
 }
@@ -53,7 +53,7 @@ void ComparedModel::choose_head(const std::string& name) {
   labels_ = output_names(*model_, head_);
 }
 
-void ComparedModel::take_job(Compared& job, std::span<const float> values) {
+void ComparedModel::store_values(Compared& job, std::span<const float> values) {
   if (!values.empty()) {
     const auto vector = values.begin() + static_cast<ptrdiff_t>(labels_.size());
     job.logits.assign(values.begin(), vector);
@@ -66,17 +66,18 @@ void ComparedModel::take_job(Compared& job, std::span<const float> values) {
 ReferenceRows::ReferenceRows(const std::string& path, const ComparedModel& model) : source_(path), reader_(&source_) {
   const size_t columns = static_cast<size_t>(reader_.columns());
   logits_ = model.has_head() && columns == model.labels().size();
-  if (!logits_ && columns != model.width()) {
+  if (!logits_ && columns != model.vector_width()) {
     throw DataError(path + " has " + std::to_string(columns) + " numbers for a record; " + model.path() + " gives " +
                     (model.has_head() ? std::to_string(model.labels().size()) + " logits and " : "") +
-                    std::to_string(model.width()) + " numbers of a vector");
+                    std::to_string(model.vector_width()) + " numbers of a vector");
   }
 }
 
-Answered ReferenceRows::next(const Answered& to) {
-  Answered answer{to.id, "", false, to.truth, {}, {}};
+Answered ReferenceRows::next(const Answered& model_answer) {
+  Answered answer{model_answer.id, "", false, model_answer.truth, {}, {}};
   if (!reader_.next(logits_ ? &answer.logits : &answer.vector)) {
-    throw DataError(source_.name() + " has " + std::to_string(reader_.rows()) + " rows; there are more records");
+    throw DataError(source_.name() + " has " + std::to_string(reader_.rows()) +
+                    " rows; there are more records: give an array with a row for each record");
   }
   return answer;
 }
@@ -84,7 +85,8 @@ Answered ReferenceRows::next(const Answered& to) {
 void ReferenceRows::finish() {
   std::vector<float> rest;
   if (reader_.next(&rest)) {
-    throw DataError(source_.name() + " has " + std::to_string(reader_.rows()) + " rows; there are fewer records");
+    throw DataError(source_.name() + " has " + std::to_string(reader_.rows()) +
+                    " rows; there are fewer records: give the input that the rows were computed from");
   }
 }
 

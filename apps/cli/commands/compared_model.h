@@ -1,4 +1,5 @@
-// The sides of a comparison: a model with its answers, or rows of numbers that the original program computed.
+// What `linformer compare` compares: the answers of a model with those of another model, or with rows of numbers that
+// the original program computed.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +26,7 @@ struct Compared : Job {
   std::vector<float> logits, vector;
 };
 
-// The answer of one side to a record, or the error of the record.
+// The answer that a model or the original program gives to a record, or the error of the record.
 struct Answered {
   std::string id, error;
   bool truncated = false;
@@ -51,12 +52,12 @@ class ComparedModel {
   bool has_head() const { return head_ >= 0; }
   HeadKind kind() const { return model_->head(head_).kind; }
   const std::vector<std::string>& labels() const { return labels_; }
-  size_t width() const { return width_; }
+  size_t vector_width() const { return width_; }
 
  private:
   TextRunner make_runner(const CompareFlags& flags);
   void choose_head(const std::string& name);
-  void take_job(Compared& job, std::span<const float> values);
+  void store_values(Compared& job, std::span<const float> values);
 
   std::string path_;
   std::shared_ptr<const Model> model_;
@@ -70,13 +71,14 @@ class ComparedModel {
 // The outputs of the original program, a row for each record.
 class ReferenceRows {
  public:
-  // Throws DataError if the rows have neither the number of the model's logits nor that of the numbers in its vectors.
+  // Throws DataError unless each row has as many numbers as the model has logits, or as its vectors have numbers.
   ReferenceRows(const std::string& path, const ComparedModel& model);
-  // Returns the row for the record that `to` answers. Throws DataError if there are no more rows.
-  Answered next(const Answered& to);
-  // Throws DataError if rows are left.
+  // Returns the next row, as the answer to the record of `model_answer`. Throws DataError if there are no more
+  // rows.
+  Answered next(const Answered& model_answer);
+  // Throws DataError if there are more rows than records.
   void finish();
-  bool logits() const { return logits_; }
+  bool has_logits() const { return logits_; }
 
  private:
   ByteSource source_;

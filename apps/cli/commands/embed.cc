@@ -38,15 +38,15 @@ struct EmbedFlags {
   VectorFlags vectors;
   bool sparse = false;
 
-  OutputFormat format() const { return output.chosen(OutputFormat::npy, !input.keep.empty()); }
+  OutputFormat format() const { return output.choose_format(OutputFormat::npy, !input.keep.empty()); }
 };
 
 struct Vector : Job {
-  std::vector<float> values;  // The vector; the mean over all windows of the text.
+  std::vector<float> values;  // The vector of the text, which is the mean of the vectors of its windows.
 };
 
-// The array of vectors. Its number of rows is known only at the end, when the header is rewritten. If the output can't
-// be rewritten, all rows are kept in memory until then.
+// The array of vectors. The number of rows is known only at the end; the header is then rewritten. If the output is a
+// pipe, whose start can't be rewritten, all rows are kept in memory until the end.
 class VectorFile {
  public:
   VectorFile(const std::string& path, int64_t width) : file_(path), width_(width) {
@@ -87,7 +87,7 @@ class Embed {
         model_(load_model(flags.model)),
         embedder_(flags.vectors.make_embedder(model_, flags.model, flags.run, flags.tokens, &flags.longer)),
         queue_(
-            embedder_.texts_at_once(), explaining(flags.longer.value() != OnLong::window),
+            embedder_.texts_at_once(), error_explainer(flags.longer.value() != OnLong::window),
             [this](std::span<const TextInput> inputs, const TextQueue::Answer& answer) {
               return embedder_.embed(inputs, answer);
             },
@@ -111,7 +111,7 @@ class Embed {
     loop.visit = [this](Record& record) {
       auto vector = std::make_unique<Vector>();
       ++tally_.records;
-      vector->id = take_id(&record, tally_.records, flags_.input);
+      vector->id = id_of_answer(&record, tally_.records, flags_.input);
       vector->error = std::move(record.error);
       vector->own = std::move(record.own);
       queue_.add(std::move(vector), std::move(record.text), std::move(record.pair));
@@ -124,7 +124,7 @@ class Embed {
     if (array_) array_->commit();
     if (columns_) columns_->finish();
     if (answers_) answers_->commit();
-    tally_.summarize(embedder_.max_tokens(), "--on-long window reads all of a text");
+    tally_.print_summary(embedder_.max_tokens(), "--on-long window reads all of a text");
     report_profile(embedder_.sessions(), format_ == OutputFormat::jsonl);
     return tally_.errors > 0 ? exit_data : exit_ok;
   }
@@ -141,14 +141,14 @@ class Embed {
 
   void take(Vector& vector, std::span<const float> values) {
     write(vector, values);
-    Tally::answered();
+    Tally::count_answered();
   }
 
   void write(Vector& vector, std::span<const float> values) {
     vector.values.assign(values.begin(), values.end());
     if (!vector.error.empty()) {
       ++tally_.errors;
-      // A record without a vector keeps its row, so that row i belongs to record i.
+      // A record without a vector gets a row of NaN, so that row i belongs to record i.
       vector.values.assign(static_cast<size_t>(width_), std::numeric_limits<float>::quiet_NaN());
       if (array_ || answers_->is_file()) tally_.report(vector.id, vector.error, false, &progress_);
     } else {
@@ -161,7 +161,7 @@ class Embed {
       line["error"] = vector.error;
     } else {
       auto& numbers = line["embedding"] = nlohmann::ordered_json::array();
-      for (const float value : vector.values) numbers.push_back(shortest(value));
+      for (const float value : vector.values) numbers.push_back(double_of_shortest_text(value));
       line["tokens"] = vector.tokens;
       line["truncated"] = vector.truncated();
       if (vector.truncated()) line["total_tokens"] = vector.total_tokens;
@@ -219,7 +219,7 @@ void add_embed(CLI::App* app, Run* run) {
   flags->run.add_profile_to(command, true);
   command->callback([flags, run] {
     *run = [flags] {
-      flags->input.take_pipe();
+      flags->input.use_piped_input();
       if (flags->input.empty()) throw UsageError("nothing to embed: give texts, --input FILE, or - for standard input");
       if (flags->sparse) {
         if (flags->vectors.any())
@@ -227,9 +227,9 @@ void add_embed(CLI::App* app, Run* run) {
               "--sparse: the options for pooling, length, dimensions and prompts are for dense vectors; leave them "
               "out");
         const SparseJob job = {flags->model, flags->input, flags->output, flags->tokens, flags->longer, flags->run};
-        check_sparse(job);
-        check_outputs(flags->input.paths({flags->model}), {flags->output.named(OutputFormat::jsonl)});
-        warn_of_file_names(flags->input, "embedded");
+        check_sparse_options(job);
+        check_outputs(flags->input.all_input_paths({flags->model}), {flags->output.named_output(OutputFormat::jsonl)});
+        warn_if_text_names_file(flags->input, "embedded");
         return embed_sparse(job);
       }
       const OutputFormat format = flags->format();
@@ -242,10 +242,11 @@ void add_embed(CLI::App* app, Run* run) {
       if (format == OutputFormat::npy && files::is_terminal(output)) {
         throw UsageError("standard output is a terminal, which can't show an array: give -o FILE.npy, or --json");
       }
-      check_outputs(flags->input.paths({flags->model}),
-                    {flags->output.named(format, format == OutputFormat::npy ? "give --json for JSON lines" : "")});
+      check_outputs(
+          flags->input.all_input_paths({flags->model}),
+          {flags->output.named_output(format, format == OutputFormat::npy ? "give --json for JSON lines" : "")});
       if (format == OutputFormat::csv || format == OutputFormat::tsv) flags->input.check_kept_columns();
-      warn_of_file_names(flags->input, "embedded");
+      warn_if_text_names_file(flags->input, "embedded");
       return Embed(*flags)();
     };
   });

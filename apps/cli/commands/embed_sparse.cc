@@ -25,7 +25,7 @@ class EmbedSparse {
         model_(load(given.model)),
         embedder_(make_embedder()),
         queue_(
-            embedder_.texts_at_once(), explaining(false),
+            embedder_.texts_at_once(), error_explainer(false),
             [this](std::span<const TextInput> inputs, const TextQueue::Answer& answer) {
               return embedder_.embed(inputs,
                                      [&](size_t i, const TextReport& report, std::span<const TokenWeight> tokens) {
@@ -42,7 +42,7 @@ class EmbedSparse {
     loop.visit = [this](Record& record) {
       auto job = std::make_unique<Job>();
       ++tally_.records;
-      job->id = take_id(&record, tally_.records, given_.input);
+      job->id = id_of_answer(&record, tally_.records, given_.input);
       job->error = std::move(record.error);
       job->own = std::move(record.own);
       queue_.add(std::move(job), std::move(record.text), std::move(record.pair));
@@ -53,7 +53,7 @@ class EmbedSparse {
     queue_.flush();
     progress_.clear();
     output_.commit();
-    tally_.summarize(embedder_.max_tokens(), "");
+    tally_.print_summary(embedder_.max_tokens(), "");
     report_profile(embedder_.sessions(), true);
     return tally_.errors > 0 ? exit_data : exit_ok;
   }
@@ -70,7 +70,7 @@ class EmbedSparse {
     SparseEmbedderOptions options;
     options.texts = text_options(given_.run, given_.tokens, &given_.longer);
     Result<SparseEmbedder> made = SparseEmbedder::create(model_, options);
-    if (!made.ok()) refuse(made.status());
+    if (!made.ok()) throw_creation_error(made.status());
     return std::move(made.value());
   }
 
@@ -94,14 +94,14 @@ class EmbedSparse {
       std::unordered_set<std::string> taken;
       nlohmann::ordered_json::object_t tokens;
       for (const TokenWeight& token : tokens_) {
-        tokens.push_back({name_of(token.id, &taken), shortest(token.weight)});
+        tokens.push_back({name_of(token.id, &taken), double_of_shortest_text(token.weight)});
       }
       line["tokens"] = std::move(tokens);
       line["truncated"] = job.truncated();
       if (job.truncated()) line["total_tokens"] = job.total_tokens;
     }
     output_.stream()->write(json_line(job.own, line));
-    Tally::answered();
+    Tally::count_answered();
   }
 
   const SparseJob& given_;
@@ -118,8 +118,8 @@ class EmbedSparse {
 
 }  // namespace
 
-void check_sparse(const SparseJob& job) {
-  if (job.output.chosen(OutputFormat::jsonl, false) != OutputFormat::jsonl) {
+void check_sparse_options(const SparseJob& job) {
+  if (job.output.choose_format(OutputFormat::jsonl, false) != OutputFormat::jsonl) {
     throw UsageError(
         "--sparse: each text has different tokens, which don't fit into an array or a table; write JSON lines, --json");
   }

@@ -20,7 +20,7 @@ struct SparseJob {
 };
 
 // Throws UsageError if the chosen format is not JSON lines, or if texts are to be read in windows.
-void check_sparse(const SparseJob& job);
+void check_sparse_options(const SparseJob& job);
 // Writes a JSON object for each text and returns the exit code.
 int embed_sparse(const SparseJob& job);
 

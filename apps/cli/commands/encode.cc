@@ -91,9 +91,9 @@ class Encode {
       : flags_(flags), model_(load_model(flags.model)), wanted_(parse_what(flags.what, flags, *model_)) {}
 
   int operator()() {
-    // The flags are checked here, so that a wrong one is reported before a long input is read.
+    // The options are checked here, so that a wrong one is reported before a long input is read.
     const Result<Plan> planned = plan(*model_, flags_.run.session_options(*model_, 0));
-    if (planned.status().code() == Code::invalid_argument) refuse(planned.status());
+    if (planned.status().code() == Code::invalid_argument) throw_creation_error(planned.status());
     if (flags_.vectors.empty()) {
       run_tokens();
     } else {
@@ -106,7 +106,7 @@ class Encode {
   void run_tokens() {
     read_rows();
     start(longest_kept_, static_cast<int64_t>(rows_.size()));
-    const size_t step = texts_each();
+    const size_t step = texts_per_record();
     for (size_t i = 0; i < rows_.size(); i += step) {
       int64_t rows = 0;
       for (size_t j = i; j < i + step; ++j) rows += batch_->rows_of(rows_[j].size());
@@ -126,7 +126,8 @@ class Encode {
     longest_ = items == 0 ? 0 : reader.vectors() + model_->info().prefix_rows;
     start(longest_, items);
     std::vector<float> values;
-    const int64_t step = static_cast<int64_t>(texts_each()), rows = step * session_->output_rows(reader.vectors());
+    const int64_t step = static_cast<int64_t>(texts_per_record()),
+                  rows = step * session_->output_rows(reader.vectors());
     for (int64_t i = 0; (flags_.input.limit == 0 || i < items) && reader.next(&values); ++i) {
       const bool begins = static_cast<int64_t>(batch_->size()) % step == 0;
       if (begins && !batch_->empty() && !batch_->fits(rows, step)) run_batch();
@@ -191,28 +192,29 @@ class Encode {
     return std::count_if(ids.begin(), ids.end(), [&](int32_t id) { return id != pad; });
   }
 
-  // Creates the session, the batch and the output file. `longest` is the number of rows of the longest text.
+  // Creates the session, the batch and the output file. `longest` is the number of rows of the longest text, without
+  // pads that are removed.
   void start(int64_t longest, int64_t texts) {
     SessionOptions options = flags_.run.session_options(*model_, longest);
     if (wanted_.two) {
       options.memory.max_batch = std::max<int64_t>(options.memory.max_batch, 2);
       options.memory.max_rows = std::max(options.memory.max_rows, 2 * options.memory.max_tokens);
     }
-    session_.emplace(take(Session::create(model_, options)));
+    session_.emplace(value_or_throw(Session::create(model_, options)));
     progress_.emplace(true);
     // The shape is asked for two texts, because a head may compare two.
-    width_ = take(session_->shape(output({}), 2, 2)).columns;
+    width_ = value_or_throw(session_->shape(output({}), 2, 2)).columns;
     SequenceBatchOptions limits;
     limits.pad_to = flags_.run.pad_to;
     limits.pad_id = model_->info().pad_id;
     if (wanted_.what == What::mlm) {
-      masked_lm_.emplace(take(MaskedLm::create(*session_)));
+      masked_lm_.emplace(value_or_throw(MaskedLm::create(*session_)));
       limits.max_rows = masked_lm_->positions_at_once();
     }
-    batch_.emplace(take(SequenceBatch::create(*session_, limits)));
+    batch_.emplace(value_or_throw(SequenceBatch::create(*session_, limits)));
     texts_ = texts;
     file_.emplace(flags_.output);
-    const int64_t items = texts / static_cast<int64_t>(texts_each());
+    const int64_t items = texts / static_cast<int64_t>(texts_per_record());
     tally_.records = static_cast<uint64_t>(items);
     const int64_t flat[] = {items, width_}, deep[] = {items, longest_, width_};
     const std::string header = wanted_.per_token ? npy_float_header(deep) : npy_float_header(flat);
@@ -238,7 +240,7 @@ class Encode {
     if (!batch_->empty()) run_batch();
     file_->commit();
     progress_->clear();
-    tally_.summarize(0, "");
+    tally_.print_summary(0, "");
     report_profile(*session_, false);
   }
 
@@ -250,7 +252,7 @@ class Encode {
       run_others(inputs);
     }
     done_ += inputs.size();
-    for (size_t i = 0; i < inputs.size() / texts_each(); ++i) Tally::answered();
+    for (size_t i = 0; i < inputs.size() / texts_per_record(); ++i) Tally::count_answered();
     standard_output().flush();
     progress_->update(done_, done_, static_cast<uint64_t>(texts_));
     batch_->clear();
@@ -265,12 +267,12 @@ class Encode {
   }
 
   void run_others(std::span<const Input> inputs) {
-    values_.resize(static_cast<size_t>(take(session_->shape(output({}), inputs)).floats()));
+    values_.resize(static_cast<size_t>(value_or_throw(session_->shape(output({}), inputs)).floats()));
     check(session_->run(inputs, output(values_)));
     if (!wanted_.per_token) {
       const size_t width = static_cast<size_t>(width_);
       for (size_t i = 0; i < values_.size() / width; ++i) {
-        see(i * texts_each(), std::span(values_).subspan(i * width, width));
+        report_if_not_finite(i * texts_per_record(), std::span(values_).subspan(i * width, width));
       }
       return file_->append(std::as_bytes(std::span(values_)));
     }
@@ -278,7 +280,7 @@ class Encode {
     for (size_t t = 0; t < inputs.size(); ++t) {
       const int64_t length = rows_of(inputs[t]);
       const std::span<const float> rows = rest.first(static_cast<size_t>(length * width_));
-      see(t, rows);
+      report_if_not_finite(t, rows);
       file_->append(std::as_bytes(rows));
       write_zeros(longest_ - length);
       rest = rest.subspan(rows.size());
@@ -296,9 +298,9 @@ class Encode {
     std::exception_ptr thrown;  // No exception may pass through the library, so it is thrown after the call.
     check(masked_lm_->run(&*session_, inputs, positions, [&](size_t i, std::span<const float> logits) {
       try {
-        see(static_cast<size_t>(positions[i].text), logits);
+        report_if_not_finite(static_cast<size_t>(positions[i].sequence), logits);
         file_->append(std::as_bytes(logits));
-        const bool last = i + 1 == positions.size() || positions[i + 1].text != positions[i].text;
+        const bool last = i + 1 == positions.size() || positions[i + 1].sequence != positions[i].sequence;
         if (last) write_zeros(longest_ - positions[i].position - 1);
       } catch (...) {
         thrown = std::current_exception();
@@ -310,9 +312,9 @@ class Encode {
 
   // Reports a record if one of its numbers is not finite. `text` is the index of a text of the record in the batch. The
   // record is written unchanged, and reported only once.
-  void see(size_t text, std::span<const float> numbers) {
+  void report_if_not_finite(size_t text, std::span<const float> numbers) {
     if (std::all_of(numbers.begin(), numbers.end(), [](float number) { return std::isfinite(number); })) return;
-    const uint64_t record = (done_ + text) / texts_each() + 1;
+    const uint64_t record = (done_ + text) / texts_per_record() + 1;
     if (record == bad_record_) return;
     bad_record_ = record;
     ++tally_.errors;
@@ -321,11 +323,11 @@ class Encode {
 
   // Returns the greatest number of texts that --limit allows.
   int64_t most_texts() const {
-    const uint64_t each = texts_each();
+    const uint64_t each = texts_per_record();
     return static_cast<int64_t>(std::min(flags_.input.limit, uint64_t{INT64_MAX} / each) * each);
   }
   // Returns the number of texts in a record.
-  size_t texts_each() const { return wanted_.two ? 2 : 1; }
+  size_t texts_per_record() const { return wanted_.two ? 2 : 1; }
 
   void write_zeros(int64_t rows) { file_->append_zeros(static_cast<uint64_t>(rows * width_) * sizeof(float)); }
 
@@ -333,7 +335,8 @@ class Encode {
   std::shared_ptr<const Model> model_;
   Wanted wanted_;
   TokenRows rows_;
-  // The rows of the longest text: with pads that are removed, as in the output, and without them, as in the session.
+  // The number of rows of the longest text. longest_ counts pads that are removed, because the output has rows for
+  // them. longest_kept_ does not count them, because they are removed before the model runs.
   int64_t longest_ = 0, longest_kept_ = 0;
   int64_t width_ = 0, texts_ = 0;
   uint64_t done_ = 0;        // The number of texts in earlier batches.
@@ -355,7 +358,7 @@ void add_encode(CLI::App* app, Run* run) {
   flags->add_to(command);
   command->callback([flags, run] {
     *run = [flags] {
-      if (flags->ids.empty() && flags->vectors.empty()) flags->input.take_pipe();
+      if (flags->ids.empty() && flags->vectors.empty()) flags->input.use_piped_input();
       flags->check();
       return Encode(*flags)();
     };

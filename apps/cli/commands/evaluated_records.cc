@@ -36,19 +36,19 @@ int EvaluatedRecords::operator()() {
     standard_output().write(evaluation_text());
   }
   standard_output().flush();
-  tally_.summarize(max_tokens(), json ? "" : hint_);
+  tally_.print_summary(max_tokens(), json ? "" : hint_);
   report_profile(sessions(), json);
   return tally_.errors > 0 ? exit_data : exit_ok;
 }
 
-void EvaluatedRecords::start(Record* record, Job* job) {
+void EvaluatedRecords::init_job(Record* record, Job* job) {
   ++tally_.records;
-  job->id = take_id(record, tally_.records, input_);
+  job->id = id_of_answer(record, tally_.records, input_);
   job->error = std::move(record->error);
   job->own = std::move(record->own);
 }
 
-bool EvaluatedRecords::count(const Job& job) {
+bool EvaluatedRecords::count_answer(const Job& job) {
   const bool good = job.error.empty();
   tally_.errors += good ? 0 : 1;
   tally_.cut += good && job.truncated() ? 1 : 0;

@@ -1,4 +1,4 @@
-// The common base of `tag` and `answer`. Records are read and answered. The answers are written, or with --eval
+// The common base of `tag` and `answer`. It reads records and answers them. The answers are written, or with --eval
 // compared with the true answers in the records.
 #pragma once
 
@@ -45,10 +45,10 @@ class EvaluatedRecords {
   // Opens the output of -o. Must be called after all checks of the command line.
   OutputStream* open_output(const std::string& path);
   // Counts a record and moves its id, error and own fields to `job`.
-  void start(Record* record, Job* job);
+  void init_job(Record* record, Job* job);
   // Counts the answer to a record before it is written. Returns whether the job has no error. If the command evaluates,
   // it reports the error.
-  bool count(const Job& job);
+  bool count_answer(const Job& job);
 
  private:
   const InputOptions& input_;

@@ -29,7 +29,7 @@ struct FillFlags {
   RunFlags run;
   int64_t top_k = 5;
 
-  OutputFormat format() const { return output.chosen_for_records(!input.keep.empty()); }
+  OutputFormat format() const { return output.choose_record_format(!input.keep.empty()); }
 };
 
 class FillMask {
@@ -52,7 +52,7 @@ class FillMask {
         format_(flags.format()),
         output_(flags.output.output),
         progress_(output_.is_file() || !system::is_terminal(system::standard_output)),
-        writer_(make_filled_writer(format_, flags.input.numbered(), terminal_width(output_.stream()->fd(), 100),
+        writer_(make_filled_writer(format_, flags.input.ids_are_numbers(), terminal_width(output_.stream()->fd(), 100),
                                    &names_, output_.stream())) {}
 
   int operator()() {
@@ -60,12 +60,12 @@ class FillMask {
     loop.visit = [this](Record& record) {
       auto filled = std::make_unique<FilledText>();
       ++tally_.records;
-      filled->id = take_id(&record, tally_.records, flags_.input);
+      filled->id = id_of_answer(&record, tally_.records, flags_.input);
       filled->error = std::move(record.error);
       filled->own = std::move(record.own);
       std::optional<std::string> pair;
-      if (record.pair) pair = names_.with_own_mask(*record.pair);
-      queue_.add(std::move(filled), names_.with_own_mask(record.text), std::move(pair));
+      if (record.pair) pair = names_.normalize_mask_spelling(*record.pair);
+      queue_.add(std::move(filled), names_.normalize_mask_spelling(record.text), std::move(pair));
     };
     loop.on_wait = [this] { queue_.flush(); };
     loop.progress = &progress_;
@@ -74,8 +74,8 @@ class FillMask {
     progress_.clear();
     writer_->finish();
     output_.commit();
-    tally_.summarize(filler_.max_tokens(),
-                     format_ == OutputFormat::jsonl ? "" : "the part that was cut off is not read");
+    tally_.print_summary(filler_.max_tokens(),
+                         format_ == OutputFormat::jsonl ? "" : "the part that was cut off is not read");
     if (many_masks_ > 0) {
       note(grouped(many_masks_) + " of " + grouped(tally_.records) + " texts have more than " +
            std::to_string(max_masks_with_texts) + " masks; each is shown once, with the best token in every mask");
@@ -104,12 +104,12 @@ class FillMask {
     options.texts.on_long = flags_.on_long == "error" ? OnLong::error : OnLong::truncate;
     options.top_k = flags_.top_k;
     Result<MaskFiller> made = MaskFiller::create(model_, options);
-    if (!made.ok()) refuse(made.status());
+    if (!made.ok()) throw_creation_error(made.status());
     return std::move(made.value());
   }
 
   std::string error_of(const TextReport& report) const {
-    if (!report.without_mask) return explained(report, false);
+    if (!report.without_mask) return error_message_of(report, false);
     return "there is no mask in the text" + std::string(report.truncated() ? " that is left after cutting it" : "") +
            "; write " + names_.mask() + " where a word is missing";
   }
@@ -121,12 +121,12 @@ class FillMask {
         text.masks.push_back({static_cast<int64_t>(mask.token), {mask.candidates.begin(), mask.candidates.end()}});
       }
       tally_.cut += text.truncated() ? 1 : 0;
-      many_masks_ += text.with_texts() ? 0 : 1;
+      many_masks_ += text.shows_text_per_candidate() ? 0 : 1;
     } else {
       ++tally_.errors;
     }
     writer_->write(&text);
-    Tally::answered();
+    Tally::count_answered();
   }
 
   const FillFlags& flags_;
@@ -172,12 +172,12 @@ void add_fill_mask(CLI::App* app, Run* run) {
   flags->run.add_to(command);
   command->callback([flags, run] {
     *run = [flags] {
-      flags->input.take_pipe();
+      flags->input.use_piped_input();
       if (flags->input.empty()) throw UsageError("nothing to fill: give texts, --input FILE, or - for standard input");
       const OutputFormat format = flags->format();
       if (format == OutputFormat::csv || format == OutputFormat::tsv) flags->input.check_kept_columns();
-      check_outputs(flags->input.paths({flags->model}), {flags->output.named(format)});
-      warn_of_file_names(flags->input, "read");
+      check_outputs(flags->input.all_input_paths({flags->model}), {flags->output.named_output(format)});
+      warn_if_text_names_file(flags->input, "read");
       return FillMask(*flags)();
     };
   });

@@ -31,7 +31,7 @@ std::optional<int64_t> number_of(const std::string& text) {
   return error == std::errc() && stop == end ? std::optional(number) : std::nullopt;
 }
 
-// The program of one encoder of the model, for a text with the number of tokens that --plan names.
+// The ops of the encoder or decoder, for a text with the number of tokens that --plan names.
 struct Listing {
   Listing(const InspectFlags& flags, const Model& model, Part part) {
     const int64_t limit = model.encoder(part).max_tokens;
@@ -44,8 +44,9 @@ struct Listing {
     options.memory.max_batch = 1;
     options.memory.max_rows = 0;
     options.run.part = part;
-    // program_lines() doesn't examine the machine, so the options are first set to what a session here would choose.
-    if (options.cuda.device < 0) options = take(plan(model, options)).options;
+    // program_lines() doesn't examine the machine, so the options are first set to what a session on this machine would
+    // choose.
+    if (options.cuda.device < 0) options = value_or_throw(plan(model, options)).options;
     lines = program_lines(model, options, tokens);
   }
 
@@ -84,7 +85,7 @@ int inspect(InspectFlags flags) {
                        std::to_string(info.max_tokens) + " tokens");
     }
     flags.run.max_tokens = flags.memory;
-    planned = take(plan(*model, flags.run.session_options(*model, flags.memory)));
+    planned = value_or_throw(plan(*model, flags.run.session_options(*model, flags.memory)));
   }
   if (flags.verify) verify(*model);
   // The plan has the types that a session would compute in. A model for which no session can be created is described

@@ -77,14 +77,14 @@ class PerplexityCommand {
     progress_.clear();
     if (dump_) dump_->commit();
     print();
-    tally_.summarize(longest_, flags_.json ? "" : "--on-long window reads all of a text");
+    tally_.print_summary(longest_, flags_.json ? "" : "--on-long window reads all of a text");
     return tally_.errors > 0 ? exit_data : exit_ok;
   }
 
  private:
   Session session_of(const PerplexityFlags& flags) const {
     Result<Session> made = Session::create(model_, flags.run.session_options(*model_, 0));
-    if (!made.ok()) refuse(made.status());
+    if (!made.ok()) throw_creation_error(made.status());
     return std::move(*made);
   }
   static std::shared_ptr<const Model> checked_model(const std::string& path) {
@@ -98,30 +98,30 @@ class PerplexityCommand {
     require_tokenizer(*model_, flags_.model);
     const TextOptions texts = text_options(flags_.run, flags_.tokens, &flags_.longer);
     Result<TextReader> made = TextReader::create(model_, {.texts = texts, .session = &sums_.session()});
-    if (!made.ok()) refuse(made.status());
+    if (!made.ok()) throw_creation_error(made.status());
     TextReader& reader = *made;
     longest_ = reader.max_tokens();
     RecordLoop loop;
     loop.visit = [&](Record& record) {
       ++tally_.records;
-      id_ = take_id(&record, tally_.records, flags_.input);
+      id_ = id_of_answer(&record, tally_.records, flags_.input);
       TextReport report;
       if (record.error.empty()) {
         TextInput input{record.text, {}, {}};
         if (record.pair) input.pair = *record.pair;
         if (!reader.read(input, &report).ok())
-          record.error = explained(report, flags_.longer.value() != OnLong::window);
+          record.error = error_message_of(report, flags_.longer.value() != OnLong::window);
       }
       if (!record.error.empty()) {
         ++tally_.errors;
-        Tally::answered();
+        Tally::count_answered();
         return tally_.report(id_, record.error, false, &progress_);
       }
       tally_.cut += report.truncated() ? 1 : 0;
-      sums_.begin(id_);
+      sums_.begin_record(id_);
       std::array<int64_t, 2> counted{};  // The number of tokens of each text that were in earlier windows.
       for (int64_t window = 0; window < report.windows; ++window) {
-        const TextSequence sequence = take(reader.sequence(window));
+        const TextSequence sequence = value_or_throw(reader.sequence(window));
         ids_.assign(sequence.ids.begin(), sequence.ids.end());
         types_.assign(sequence.types.begin(), sequence.types.end());
         candidates_.assign(ids_.size(), 0);
@@ -148,7 +148,7 @@ class PerplexityCommand {
       types_.clear();
       candidates_.clear();
       for (const int32_t id : ids_) candidates_.push_back(id < 0 || (id != tokenizer.bos_id && id != tokenizer.eos_id));
-      sums_.begin(id_);
+      sums_.begin_record(id_);
       add();
       progress_.update(r + 1, r + 1, rows.size());
     }
@@ -175,9 +175,10 @@ class PerplexityCommand {
       candidates_.resize(ids_.size());
     }
     if (ids_.empty()) return;
-    sums_.add(ids_, types_, candidates_, [this](std::span<const int32_t> masked, std::span<const int64_t> positions) {
-      if (dump_) dump(masked, positions);
-    });
+    sums_.add_text(ids_, types_, candidates_,
+                   [this](std::span<const int32_t> masked, std::span<const int64_t> positions) {
+                     if (dump_) dump(masked, positions);
+                   });
   }
 
   void dump(std::span<const int32_t> masked, std::span<const int64_t> positions) {
@@ -189,7 +190,7 @@ class PerplexityCommand {
     dump_->append(text);
   }
 
-  static nlohmann::ordered_json json_of(const Foretold& sum) {
+  static nlohmann::ordered_json json_of(const PredictionSums& sum) {
     const auto number = [](double value) {
       return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
     };
@@ -214,7 +215,7 @@ class PerplexityCommand {
       return;
     }
     Table table({"measure", "tokens", "loss", "perplexity", "top-1"}, {false, true, true, true, true});
-    const auto row = [&](const std::string& name, const Foretold& sum) {
+    const auto row = [&](const std::string& name, const PredictionSums& sum) {
       table.add({name, grouped(sum.tokens), fixed(sum.mean_loss(), 6), fixed(sum.perplexity(), 4),
                  std::isnan(sum.accuracy()) ? "-" : fixed(100 * sum.accuracy(), 2) + " %"});
     };
@@ -284,7 +285,7 @@ void add_perplexity(CLI::App* app, Run* run) {
   flags->run.add_to(command);
   command->callback([flags, run] {
     *run = [flags] {
-      if (flags->ids.empty()) flags->input.take_pipe();
+      if (flags->ids.empty()) flags->input.use_piped_input();
       if (flags->input.empty() == flags->ids.empty()) {
         throw UsageError("give either texts, --input FILE or --ids FILE; - is standard input");
       }
@@ -293,9 +294,9 @@ void add_perplexity(CLI::App* app, Run* run) {
       if (files::is_standard_output(flags->dump)) {
         throw UsageError("--dump-masks " + flags->dump + ": standard output has the result; name a file");
       }
-      check_outputs(flags->input.paths({flags->model, flags->ids}),
+      check_outputs(flags->input.all_input_paths({flags->model, flags->ids}),
                     {{"--dump-masks", flags->dump, files::FileFormat::json_lines}});
-      warn_of_file_names(flags->input, "read");
+      warn_if_text_names_file(flags->input, "read");
       return PerplexityCommand(*flags)();
     };
   });

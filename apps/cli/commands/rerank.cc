@@ -26,7 +26,7 @@ struct RerankFlags {
   bool raw = false;
 };
 
-// A document. It is compared with each query.
+// A document, which is scored with each query.
 struct Candidate {
   RankedDocument document;
   bool bad = false;  // True after an error for one of the queries.
@@ -49,7 +49,7 @@ Reranker make_reranker(const std::shared_ptr<const Model>& model, const RerankFl
   options.texts = text_options(flags.run, flags.tokens, &flags.longer);
   options.logits = flags.raw;
   Result<Reranker> made = Reranker::create(model, options);
-  if (!made.ok()) refuse(made.status());
+  if (!made.ok()) throw_creation_error(made.status());
   return std::move(made.value());
 }
 
@@ -63,7 +63,7 @@ class Rerank {
         queries_(flags.ranking.read_queries()),
         rankings_(queries_.size(), flags.top_n),
         queue_(
-            reranker_.texts_at_once(), explaining(flags.longer.value() != OnLong::window),
+            reranker_.texts_at_once(), error_explainer(flags.longer.value() != OnLong::window),
             [this](std::span<const TextInput> inputs, const TextQueue::Answer& answer) {
               return reranker_.score(inputs, [&](size_t i, const TextReport& report, float score) {
                 return answer(i, report, {&score, 1});
@@ -83,7 +83,7 @@ class Rerank {
     rankings_.write(&writer);
     writer.finish();
     output_.commit();
-    tally_.summarize(reranker_.max_tokens(), "--on-long window reads all of a text");
+    tally_.print_summary(reranker_.max_tokens(), "--on-long window reads all of a text");
     report_profile(reranker_.sessions(), flags_.ranking.output.json);
     return tally_.errors > 0 ? exit_data : exit_ok;
   }
@@ -93,7 +93,7 @@ class Rerank {
     const auto candidate = std::make_shared<Candidate>();
     RankedDocument& document = candidate->document;
     document.index = static_cast<int64_t>(tally_.records++);
-    document.id = take_id(&record, tally_.records, flags_.ranking.input);
+    document.id = id_of_answer(&record, tally_.records, flags_.ranking.input);
     document.own = std::move(record.own);
     if (!record.error.empty()) return refuse_document(candidate.get(), record.error);
     document.text = std::move(record.text);
@@ -118,7 +118,7 @@ class Rerank {
     if (!pair.error.empty()) return refuse_document(pair.candidate.get(), pair.error);
     tally_.cut += pair.query == 0 && pair.truncated() ? 1 : 0;
     rankings_.add(pair.query, {pair.candidate, &pair.candidate->document}, values[0]);
-    if (pair.query + 1 == queries_.size()) Tally::answered();
+    if (pair.query + 1 == queries_.size()) Tally::count_answered();
   }
 
   const RerankFlags& flags_;
@@ -157,12 +157,12 @@ void add_rerank(CLI::App* app, Run* run) {
   flags->run.add_profile_to(command, true);
   command->callback([flags, run] {
     *run = [flags] {
-      if (flags->ranking.queries != "-") flags->ranking.input.take_pipe();
+      if (flags->ranking.queries != "-") flags->ranking.input.use_piped_input();
       if (flags->ranking.input.empty()) {
         throw UsageError("no documents: give texts, --input FILE, or - for standard input");
       }
       flags->ranking.check({flags->model});
-      warn_of_file_names(flags->ranking.input, "scored");
+      warn_if_text_names_file(flags->ranking.input, "scored");
       return Rerank(*flags)();
     };
   });

@@ -68,7 +68,7 @@ class Search {
     }
     writer.finish();
     output_.commit();
-    tally_.summarize(embedder_.max_tokens(), "--on-long window reads all of a text");
+    tally_.print_summary(embedder_.max_tokens(), "--on-long window reads all of a text");
     return tally_.errors > 0 ? exit_data : exit_ok;
   }
 
@@ -97,7 +97,7 @@ class Search {
     check(embedder_.embed(views, [&](size_t i, const TextReport& report, std::span<const float> vector) {
       if (!report.status.ok()) {
         error = (flags_.ranking.queries.empty() ? "--query" : "query " + std::to_string(i + 1)) + ": " +
-                explained(report, can_window);
+                error_message_of(report, can_window);
       }
       vectors.insert(vectors.end(), vector.begin(), vector.end());
       return error.empty();
@@ -116,7 +116,7 @@ class Search {
     options.cpu.threads = run.cpu.threads;
     options.cpu.isa = run.cpu.isa;
     Result<VectorSearch> made = VectorSearch::create(rows, static_cast<int64_t>(width_), options);
-    if (!made.ok()) refuse(made.status());
+    if (!made.ok()) throw_creation_error(made.status());
     const size_t queries = queries_.size() / width_, most = static_cast<size_t>(options.top_k);
     std::vector<Scored> best(queries * most);
     std::vector<size_t> counts(queries);
@@ -159,13 +159,18 @@ class Search {
     loop.visit = [&](Record& record) {
       const auto found = documents->find(count++);
       if (found == documents->end()) return;
-      found->second.id = take_id(&record, static_cast<uint64_t>(count), flags_.ranking.input);
+      found->second.id = id_of_answer(&record, static_cast<uint64_t>(count), flags_.ranking.input);
       found->second.own = std::move(record.own);
       found->second.text = std::move(record.text);
+      if (record.error.empty()) return;
+      // Its row of the vectors was found, so the vectors were made of another text than the record has.
+      ++tally_.errors;
+      tally_.report(found->second.id, record.error, false, &progress_);
     };
     loop.progress = &progress_;
     loop.run(flags_.ranking.input, fields_);
     progress_.clear();
+    tally_.records = static_cast<uint64_t>(count);
     if (count == rows) return;
     throw DataError("--vectors " + flags_.vectors + " has " + grouped(static_cast<uint64_t>(rows)) +
                     " rows and the input has " + grouped(static_cast<uint64_t>(count)) +
@@ -173,9 +178,12 @@ class Search {
   }
 
   void search_texts(RankingWriter* writer) {
-    // The vectors of the queries are already computed, so the embedder can be replaced by one with the prompt of texts.
-    // Only one exists at a time.
-    if (text_prompt() != query_prompt()) embedder_ = make_embedder(text_prompt());
+    // The queries' vectors are already computed, so their embedder is no longer needed. If texts have another prompt,
+    // an embedder with that prompt replaces it. The old one is destroyed first, because both may not fit in memory.
+    if (text_prompt() != query_prompt()) {
+      static_cast<void>(Embedder(std::move(embedder_)));
+      embedder_ = make_embedder(text_prompt());
+    }
     Rankings rankings(queries_.size() / width_, flags_.top_k);
     std::vector<float> rows;
     std::vector<std::shared_ptr<const RankedDocument>> waiting;
@@ -190,7 +198,7 @@ class Search {
       waiting.clear();
     };
     TextQueue queue(
-        embedder_.texts_at_once(), explaining(flags_.longer.value() != OnLong::window),
+        embedder_.texts_at_once(), error_explainer(flags_.longer.value() != OnLong::window),
         [this](std::span<const TextInput> inputs, const TextQueue::Answer& answer) {
           return embedder_.embed(inputs, answer);
         },
@@ -200,7 +208,7 @@ class Search {
             return tally_.report(job.id, job.error, false, &progress_);
           }
           tally_.cut += job.truncated() ? 1 : 0;
-          Tally::answered();
+          Tally::count_answered();
           rows.insert(rows.end(), vector.begin(), vector.end());
           waiting.push_back(std::move(static_cast<Embedded&>(job).document));
           if (rows.size() >= most_waiting_floats) search_waiting();
@@ -210,7 +218,7 @@ class Search {
       auto job = std::make_unique<Embedded>();
       job->document = std::make_shared<RankedDocument>();
       job->document->index = static_cast<int64_t>(tally_.records++);
-      job->id = job->document->id = take_id(&record, tally_.records, flags_.ranking.input);
+      job->id = job->document->id = id_of_answer(&record, tally_.records, flags_.ranking.input);
       job->error = std::move(record.error);
       job->document->own = std::move(record.own);
       job->document->text = record.text;
@@ -271,7 +279,7 @@ void add_search(CLI::App* app, Run* run) {
   command->callback([flags, run] {
     *run = [flags] {
       RankingFlags& ranking = flags->ranking;
-      if (flags->vectors.empty() && ranking.queries != "-") ranking.input.take_pipe();
+      if (flags->vectors.empty() && ranking.queries != "-") ranking.input.use_piped_input();
       if (flags->vectors.empty() && ranking.input.empty()) {
         throw UsageError("nothing to search in: give texts, --input FILE, or --vectors FILE.npy");
       }
@@ -283,7 +291,7 @@ void add_search(CLI::App* app, Run* run) {
       }
       flags->vector.check();
       ranking.check({flags->model, flags->vectors});
-      warn_of_file_names(ranking.input, "searched");
+      warn_if_text_names_file(ranking.input, "searched");
       return Search(*flags)();
     };
   });

@@ -25,7 +25,7 @@ namespace linformer::cli {
 namespace {
 
 constexpr int64_t most_rows = 1 << 14;   // A matrix of so many rows and columns takes 2 GiB.
-constexpr double smallest_error = 1e-5;  // The rows are in single precision, so smaller errors are rounding.
+constexpr double smallest_error = 1e-5;  // Hidden states are float32, so smaller errors are rounding errors.
 
 struct SpectrumFlags {
   std::string model, csv, svg, html;
@@ -42,7 +42,7 @@ struct SpectrumFlags {
 
 constexpr double default_keep = 0.9;
 
-// Functions that return a report in each of its formats.
+// Functions that return the same report in different formats.
 struct Forms {
   std::function<std::string()> text, csv, svg, html;
   std::function<nlohmann::ordered_json()> json;
@@ -54,7 +54,7 @@ std::string file_name(const std::string& path) {
 
 std::string text_name(const SpectrumFlags& flags) {
   if (!flags.chunks.ids.empty()) return file_name(flags.chunks.ids);
-  const std::vector<std::string> files = flags.input.paths({});
+  const std::vector<std::string> files = flags.input.all_input_paths({});
   if (files.empty()) return "the command line";
   return file_name(files[0]) + (files.size() > 1 ? " and " + std::to_string(files.size() - 1) + " more" : "");
 }
@@ -90,10 +90,11 @@ void check_flags(const SpectrumFlags& flags) {
   if (to_output(flags.csv) + to_output(flags.svg) + to_output(flags.html) + (flags.json ? 1 : 0) > 1) {
     throw UsageError("only one of --json, --csv, --svg and --html can go to standard output");
   }
-  check_outputs(flags.input.paths({flags.model, flags.chunks.ids}), {{"--csv", flags.csv, files::FileFormat::csv},
-                                                                     {"--svg", flags.svg, files::FileFormat::svg},
-                                                                     {"--html", flags.html, files::FileFormat::html}});
-  warn_of_file_names(flags.input, "read");
+  check_outputs(flags.input.all_input_paths({flags.model, flags.chunks.ids}),
+                {{"--csv", flags.csv, files::FileFormat::csv},
+                 {"--svg", flags.svg, files::FileFormat::svg},
+                 {"--html", flags.html, files::FileFormat::html}});
+  warn_if_text_names_file(flags.input, "read");
   // A missing folder is reported before the work and not after it.
   for (const std::string& path : {flags.csv, flags.svg, flags.html}) {
     const std::filesystem::path folder = std::filesystem::path(path).parent_path();
@@ -171,7 +172,7 @@ void measure_approximation(const SpectrumFlags& flags, const Measuring& ready) {
       const uint64_t each = ready.chunks.texts.size() * sum.heads();
       const auto step = [&] { progress.update(++matrices, done += cost_of(n), all * each); };
       for (size_t i = 0; i < ready.chunks.texts.size(); ++i) {
-        sum.add(ready.session, ready.chunks.beginning(i, n), step);
+        sum.add(ready.session, ready.chunks.shortened_chunk(i, n), step);
       }
       report.lengths.push_back(sum.mean());
     }
@@ -202,7 +203,7 @@ int measure(const SpectrumFlags& flags) {
   run.threads = flags.threads;
   run.batch = 1;
   const SessionOptions options = run.session_options(*model, chunks.rows);
-  Session session = take(Session::create(model, options));
+  Session session = value_or_throw(Session::create(model, options));
   const Measuring ready{*model, chunks, &session, options.cpu.threads};
   if (flags.error) {
     measure_approximation(flags, ready);
@@ -303,7 +304,7 @@ void add_spectrum(CLI::App* app, Run* run) {
         flags->chunks.rows = flags->lengths.back();
         flags->chunks.least = flags->lengths.front();
       }
-      if (flags->chunks.ids.empty()) flags->input.take_pipe();
+      if (flags->chunks.ids.empty()) flags->input.use_piped_input();
       return measure(*flags);
     };
   });

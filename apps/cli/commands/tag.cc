@@ -40,7 +40,7 @@ class Tag : public EvaluatedRecords {
         labels_(class_labels(*model_, head_)),
         tagger_(make_tagger()),
         queue_(
-            tagger_.texts_at_once(), explaining(flags.longer.value() != OnLong::window),
+            tagger_.texts_at_once(), error_explainer(flags.longer.value() != OnLong::window),
             [this](std::span<const TextInput> inputs, const TextQueue::Answer& answer) {
               return tagger_.tag(inputs, [&](size_t i, const Tagging& made) {
                 text_ = inputs[i].text;
@@ -51,7 +51,8 @@ class Tag : public EvaluatedRecords {
             [this](Job& job, std::span<const float>) { take(static_cast<TaggedText&>(job)); }) {
     OutputStream* output = open_output(flags.output.output);
     if (evaluates()) return;
-    writer_ = make_entity_writer(format(), kinds(), flags.input.numbered(), terminal_width(output->fd(), 100), output);
+    writer_ =
+        make_entity_writer(format(), kinds(), flags.input.ids_are_numbers(), terminal_width(output->fd(), 100), output);
   }
 
  private:
@@ -81,7 +82,7 @@ class Tag : public EvaluatedRecords {
     // A word gets the label of its first token, so tokens are not joined.
     options.aggregation = evaluates_words() ? Aggregation::none : flags_.aggregation_value();
     Result<Tagger> made = Tagger::create(model_, options);
-    if (!made.ok()) refuse(made.status());
+    if (!made.ok()) throw_creation_error(made.status());
     return std::move(made.value());
   }
 
@@ -99,11 +100,12 @@ class Tag : public EvaluatedRecords {
 
   void add_record(Record& record) override {
     auto text = std::make_unique<TaggedText>();
-    start(&record, text.get());
+    init_job(&record, text.get());
     if (text->error.empty() && evaluates_words()) text->error = read_labels(record, text.get());
     text->spans = std::move(record.spans);
-    if (text->error.empty() && evaluation_.labels() > most_kinds) {
-      text->error = "the records before this one have more than " + std::to_string(most_kinds) + " kinds of entities";
+    if (text->error.empty() && evaluation_.label_count() > most_kinds) {
+      text->error = "the records before this one have more than " + std::to_string(most_kinds) +
+                    " kinds of entities; check that --eval names the field with the entities";
     }
     queue_.add(std::move(text), std::move(record.text), std::nullopt);
   }
@@ -121,7 +123,7 @@ class Tag : public EvaluatedRecords {
       const std::string& label = (*record.labels)[i];
       const std::optional<size_t> known = labels_.find(label);
       const bool number = label.find_first_not_of("0123456789") == std::string::npos;
-      if (!known && number) return labels_.unknown(label);
+      if (!known && number) return labels_.unknown_label_message(label);
       text->labels.push_back(known ? labels_.all()[*known] : label);
       text->word_starts.push_back(start);
       start += code_points(record.words[i]) + 1;
@@ -131,7 +133,7 @@ class Tag : public EvaluatedRecords {
 
   void take(TaggedText& text) {
     shown_ = {};
-    if (count(text)) {
+    if (count_answer(text)) {
       shown_ = made_->entities;
       if (flags_.threshold) keep_likely(*flags_.threshold);
       if (evaluates()) evaluate(text);
@@ -139,7 +141,7 @@ class Tag : public EvaluatedRecords {
       evaluation_.add_error();
     }
     if (writer_) writer_->write(text, text_, shown_);
-    Tally::answered();
+    Tally::count_answered();
   }
 
   void keep_likely(double threshold) {
@@ -196,7 +198,7 @@ void add_tag(CLI::App* app, Run* run) {
   flags->add_to(command);
   command->callback([flags, run] {
     *run = [flags] {
-      flags->input.take_pipe();
+      flags->input.use_piped_input();
       flags->check();
       return Tag(*flags)();
     };

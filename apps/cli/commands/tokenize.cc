@@ -59,7 +59,7 @@ class Tokenize {
     loop.run(flags_.input, fields_);
     progress_.clear();
     output_.commit();
-    tally_.summarize(0, "");
+    tally_.print_summary(0, "");
     return tally_.errors > 0 ? exit_data : exit_ok;
   }
 
@@ -85,12 +85,12 @@ class Tokenize {
       line["offsets"] = offsets_;
       if (encoding_.truncated()) line["total_tokens"] = encoding_.total_tokens();
     } else {
-      if (record.id.is_null()) line["id"] = take_id(&record, tally_.records, flags_.input);
+      if (record.id.is_null()) line["id"] = id_of_answer(&record, tally_.records, flags_.input);
       line["error"] = error;
       ++tally_.errors;
     }
     output_.stream()->write(json_line(record.own, line));
-    Tally::answered();
+    Tally::count_answered();
   }
 
   const TokenizeFlags& flags_;
@@ -139,11 +139,11 @@ void add_tokenize(CLI::App* app, Run* run) {
         flags->model.clear();
       }
       if (flags->model.empty() && flags->tokenizer.empty()) throw UsageError("give either MODEL or --tokenizer DIR");
-      input.take_pipe();
+      input.use_piped_input();
       if (input.empty()) throw UsageError("nothing to tokenize: give texts, --input FILE, or - for standard input");
-      const OutputFormat format = flags->output.chosen(OutputFormat::jsonl, false);
-      check_outputs(input.paths({flags->model}), {flags->output.named(format)});
-      warn_of_file_names(input, "tokenized");
+      const OutputFormat format = flags->output.choose_format(OutputFormat::jsonl, false);
+      check_outputs(input.all_input_paths({flags->model}), {flags->output.named_output(format)});
+      warn_if_text_names_file(input, "tokenized");
       return Tokenize(*flags)();
     };
   });

@@ -47,7 +47,7 @@ double f1_of(const std::vector<std::string>& truth, const std::vector<std::strin
 
 }  // namespace
 
-std::vector<std::string> answer_words(std::string_view answer) {
+std::vector<std::string> normalized_words(std::string_view answer) {
   std::vector<std::string> words;
   // `run` has the letters and digits after `word`. It is appended to `word` unless it turns out to be an article.
   std::string word, run;
@@ -91,11 +91,11 @@ std::vector<std::string> answer_words(std::string_view answer) {
 }
 
 void AnswerEvaluation::add(const std::vector<std::string>& truths, std::string_view predicted) {
-  const std::vector<std::string> words = answer_words(predicted);
+  const std::vector<std::string> words = normalized_words(predicted);
   bool exact = false, none = true;
   double best = 0;
   for (const std::string& truth : truths) {
-    const std::vector<std::string> true_words = answer_words(truth);
+    const std::vector<std::string> true_words = normalized_words(truth);
     if (true_words.empty()) continue;
     none = false;
     exact = exact || true_words == words;

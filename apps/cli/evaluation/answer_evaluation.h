@@ -11,7 +11,7 @@ namespace linformer::cli {
 
 // Returns the words of an answer as SQuAD compares them: in lower case, without ASCII punctuation and the articles a,
 // an and the.
-std::vector<std::string> answer_words(std::string_view answer);
+std::vector<std::string> normalized_words(std::string_view answer);
 
 class AnswerEvaluation {
  public:

@@ -13,7 +13,7 @@ void NumberDifferences::add(std::span<const float> first, std::span<const float>
     const double difference = std::abs(a - b);
     if (difference > largest_ || (rows_ == 0 && i == 0)) {
       largest_ = difference;
-      of_largest_ = record;
+      record_of_largest_ = record;
     }
     sum_ += difference;
     squares_ += difference * difference;
@@ -27,7 +27,7 @@ void NumberDifferences::add(std::span<const float> first, std::span<const float>
   cosines_ += cosine;
   if (cosine < least_cosine_ || rows_ == 0) {
     least_cosine_ = cosine;
-    of_least_cosine_ = record;
+    record_of_least_cosine_ = record;
   }
   numbers_ += first.size();
   ++rows_;

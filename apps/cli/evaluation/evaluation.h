@@ -16,8 +16,8 @@ class Evaluation {
   void add(size_t truth, size_t predicted);
   void add_error() { ++errors_; }
 
-  // The scores of a label. The precision is NaN if the label was never predicted, the recall if no record truly has it,
-  // and F1 if both are the case.
+  // The scores of a label. The precision is NaN if the label was never predicted, and the recall if no record truly has
+  // it. F1 is NaN if both are.
   struct Scores {
     double precision, recall, f1;
     uint64_t support;  // The number of records that truly have the label.
@@ -45,7 +45,7 @@ double ratio(uint64_t part, uint64_t whole);
 nlohmann::ordered_json number_or_null(double value);
 inline constexpr int label_width = 32;  // The greatest number of columns of a label in a table.
 
-// A confusion matrix of more classes is not written.
+// The greatest number of classes for which the confusion matrix is written, as text and as JSON.
 inline constexpr size_t max_matrix_text = 32, max_matrix_json = 256;
 
 }  // namespace linformer::cli

@@ -54,7 +54,7 @@ std::string read_true_labels(const LabelNames& labels, const Record& record, con
     if (name.empty() && !record.labels) return "a label is missing beside a '" + separator + "'";
     const std::optional<size_t> found = labels.find(name);
     if (!found) {
-      return labels.unknown(name) +
+      return labels.unknown_label_message(name) +
              (record.labels ? "" : "; labels are separated by '" + separator + "' (--label-separator)");
     }
     if (seen[*found]) {
@@ -106,7 +106,7 @@ std::string Evaluator::read_truth(const Record& record, Answer* answer) const {
   if (several_) return read_true_labels(labels_, record, options_.separator, &answer->truths.emplace());
   if (numbers_) return read_true_numbers(labels_.size(), record, options_.separator, &answer->numbers.emplace());
   answer->truth = labels_.find(*record.label);
-  return answer->truth ? "" : labels_.unknown(*record.label);
+  return answer->truth ? "" : labels_.unknown_label_message(*record.label);
 }
 
 void Evaluator::add(Answer* answer) {

@@ -34,7 +34,7 @@ class Evaluator {
  private:
   LabelNames labels_;
   EvaluatorOptions options_;
-  // Exactly one of these is set, by the kind of the head.
+  // Exactly one of these three is set, depending on the kind of the head.
   std::optional<Evaluation> single_;
   std::optional<MultiLabelEvaluation> several_;
   std::optional<NumberEvaluation> numbers_;

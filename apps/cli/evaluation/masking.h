@@ -9,9 +9,9 @@
 //
 //   h = mix(mix(mix(seed) ^ text) ^ position),  g = mix(h),  r = mix(g)
 //
-// It is chosen if unit(h) < rate. A chosen token becomes the mask if unit(g) < 0.8, the id (r mod m) if 0.8 <= unit(g)
-// < 0.9, and otherwise stays as it is. m is the size of the vocabulary. If there is a pad id, m is one less, and 1 is
-// added to an id (r mod m) from the pad id on, so that the pad id is never drawn.
+// The token is chosen if unit(h) < rate. A chosen token becomes the mask if unit(g) < 0.8, the id (r mod m) if 0.8 <=
+// unit(g) < 0.9, and otherwise stays as it is. m is the size of the vocabulary. If there is a pad id, m is one less,
+// and 1 is added to an id (r mod m) from the pad id on, so that the pad id is never drawn.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct MaskRule {
 };
 
 // Changes `ids` in place and returns the positions that were chosen. Token i is never chosen if candidates[i] is 0.
-std::vector<int64_t> mask_tokens(const MaskRule& rule, uint64_t text, std::span<const uint8_t> candidates,
+std::vector<int64_t> mask_tokens(const MaskRule& rule, uint64_t text_index, std::span<const uint8_t> candidates,
                                  std::span<int32_t> ids);
 
 }  // namespace linformer::cli

@@ -16,18 +16,18 @@ constexpr size_t most_records = 1024;
 
 }  // namespace
 
-double Foretold::mean_loss() const {
+double PredictionSums::mean_loss() const {
   return tokens == 0 ? std::numeric_limits<double>::quiet_NaN() : loss / static_cast<double>(tokens);
 }
 
-double Foretold::perplexity() const { return std::exp(mean_loss()); }
+double PredictionSums::perplexity() const { return std::exp(mean_loss()); }
 
-double Foretold::accuracy() const {
+double PredictionSums::accuracy() const {
   return tokens == 0 ? std::numeric_limits<double>::quiet_NaN()
                      : static_cast<double>(right) / static_cast<double>(tokens);
 }
 
-void Foretold::add(const Foretold& more) {
+void PredictionSums::add(const PredictionSums& more) {
   tokens += more.tokens;
   right += more.right;
   loss += more.loss;
@@ -38,20 +38,20 @@ Perplexity::Perplexity(Session session, const MaskRule& rule, bool masked, bool 
       rule_(rule),
       wants_masked_(masked),
       wants_pseudo_(pseudo),
-      scores_(take(MaskedLm::create(session_))),
-      batch_(take(SequenceBatch::create(session_))) {}
+      scores_(value_or_throw(MaskedLm::create(session_))),
+      batch_(value_or_throw(SequenceBatch::create(session_))) {}
 
-void Perplexity::begin(nlohmann::json id) {
-  if (batch_.empty()) count_finished(0);
+void Perplexity::begin_record(nlohmann::json id) {
+  if (batch_.empty()) count_finished_records(0);
   if (records_.size() >= most_records) {
     flush();
-    count_finished(0);
+    count_finished_records(0);
   }
   records_.emplace_back().id = std::move(id);
 }
 
-void Perplexity::add(std::span<const int32_t> ids, std::span<const uint8_t> types, std::span<const uint8_t> candidates,
-                     const Dump& dump) {
+void Perplexity::add_text(std::span<const int32_t> ids, std::span<const uint8_t> types,
+                          std::span<const uint8_t> candidates, const Dump& dump) {
   std::vector<int32_t> changed(ids.begin(), ids.end());
   if (wants_masked_) {
     const std::vector<int64_t> positions = mask_tokens(rule_, texts_, candidates, changed);
@@ -70,17 +70,17 @@ void Perplexity::add(std::span<const int32_t> ids, std::span<const uint8_t> type
   }
 }
 
-void Perplexity::enqueue(std::span<const int32_t> changed, std::span<const uint8_t> types,
+void Perplexity::enqueue(std::span<const int32_t> masked_ids, std::span<const uint8_t> types,
                          std::span<const int64_t> positions, std::span<const int32_t> truth, bool masked) {
   // The batch is limited so that the logits of all its positions are computed in one run.
   const size_t at_once = static_cast<size_t>(scores_.positions_at_once());
-  const bool fits = batch_.fits(batch_.rows_of(changed.size())) && positions_.size() + positions.size() <= at_once;
+  const bool fits = batch_.fits(batch_.rows_of(masked_ids.size())) && positions_.size() + positions.size() <= at_once;
   if (!batch_.empty() && !fits) {
     flush();
-    count_finished(1);
+    count_finished_records(1);
   }
   const int64_t text = static_cast<int64_t>(batch_.size());
-  check(batch_.add(changed, types));
+  check(batch_.add(masked_ids, types));
   for (const int64_t position : positions) {
     positions_.push_back({text, position + session_.output_rows(0)});
     truths_.push_back({truth[static_cast<size_t>(position)], masked, &records_.back()});
@@ -96,10 +96,10 @@ void Perplexity::flush() {
       truth.record->finite = false;
       return true;
     }
-    Foretold& foretold = truth.masked ? truth.record->masked : truth.record->pseudo;
-    ++foretold.tokens;
-    foretold.loss += sum - static_cast<double>(logits[static_cast<size_t>(truth.token)]);
-    foretold.right += std::max_element(logits.begin(), logits.end()) - logits.begin() == truth.token ? 1 : 0;
+    PredictionSums& totals = truth.masked ? truth.record->masked : truth.record->pseudo;
+    ++totals.tokens;
+    totals.loss += sum - static_cast<double>(logits[static_cast<size_t>(truth.token)]);
+    totals.right += std::max_element(logits.begin(), logits.end()) - logits.begin() == truth.token ? 1 : 0;
     return true;
   }));
   batch_.clear();
@@ -107,9 +107,9 @@ void Perplexity::flush() {
   truths_.clear();
 }
 
-// Counts and removes all records but the last `open`. No text of the removed records may be queued.
-void Perplexity::count_finished(size_t open) {
-  while (records_.size() > open) {
+// Counts and removes all records but the last `unfinished`. No text of the removed records may be queued.
+void Perplexity::count_finished_records(size_t unfinished) {
+  while (records_.size() > unfinished) {
     const Record& record = records_.front();
     if (record.finite) {
       masked_.add(record.masked);
@@ -124,7 +124,7 @@ void Perplexity::count_finished(size_t open) {
 
 void Perplexity::finish() {
   flush();
-  count_finished(0);
+  count_finished_records(0);
 }
 
 }  // namespace linformer::cli

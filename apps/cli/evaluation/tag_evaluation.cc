@@ -53,7 +53,7 @@ nlohmann::ordered_json json_of(const TagEvaluation::Scores& scores) {
           {"f1", number_or_null(scores.f1)}};
 }
 
-void keep_different(std::vector<LabelledSpan>* spans) {
+void remove_duplicates(std::vector<LabelledSpan>* spans) {
   std::sort(spans->begin(), spans->end());
   spans->erase(std::unique(spans->begin(), spans->end()), spans->end());
 }
@@ -64,7 +64,7 @@ std::vector<LabelledSpan> spans_of_labels(const std::vector<std::string>& labels
   std::vector<LabelledSpan> spans;
   Tag before;
   int64_t begin = 0;
-  // The end of the text ends an open entity, as a label O does.
+  // After the last word, a label O is assumed, which ends an entity that is still open.
   for (size_t i = 0; i <= labels.size(); ++i) {
     const Tag tag = i < labels.size() ? tag_of(labels[i]) : Tag{'O', "_"};
     const auto here = static_cast<int64_t>(i);
@@ -76,8 +76,8 @@ std::vector<LabelledSpan> spans_of_labels(const std::vector<std::string>& labels
 }
 
 void TagEvaluation::add(std::vector<LabelledSpan> truth, std::vector<LabelledSpan> predicted) {
-  keep_different(&truth);
-  keep_different(&predicted);
+  remove_duplicates(&truth);
+  remove_duplicates(&predicted);
   std::vector<LabelledSpan> right;
   std::set_intersection(truth.begin(), truth.end(), predicted.begin(), predicted.end(), std::back_inserter(right));
   for (const LabelledSpan& span : right) ++labels_[span.label].right;

@@ -26,13 +26,14 @@ class TagEvaluation {
   // Counts the entities of one text from the labels of its words, and also the labels themselves.
   void add_words(const std::vector<std::string>& truth, const std::vector<std::string>& predicted);
   void add_error() { ++errors_; }
-  // Returns the number of different labels that occurred.
-  size_t labels() const { return labels_.size(); }
+  // Returns the number of different labels of the entities that occurred.
+  size_t label_count() const { return labels_.size(); }
 
   struct Counts {
     uint64_t right = 0, predicted = 0, truly = 0;
   };
-  // The precision is NaN if nothing was predicted, the recall if nothing is true, and F1 if both are the case.
+  // The precision is NaN if there are no predicted entities, the recall if there are no true ones, and F1 if there are
+  // neither.
   struct Scores {
     double precision, recall, f1;
   };

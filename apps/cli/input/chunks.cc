@@ -37,7 +37,7 @@ class Chunker {
     const int32_t pad = model_.info().pad_id;
     for (const int32_t id : ids) {
       if (pad < 0 || id != pad) left_.push_back(id);
-      if (static_cast<int64_t>(left_.size()) == rows_ - extra_) close();
+      if (static_cast<int64_t>(left_.size()) == rows_ - extra_) finish_chunk();
       if (full()) return;
     }
     if (!options_.apart) return;
@@ -51,18 +51,19 @@ class Chunker {
     const int64_t longest = static_cast<int64_t>(std::max(longest_left_, left_.size())) + (any_text() ? extra_ : 0);
     const bool enough = static_cast<int64_t>(left_.size()) > 1;
     if (options_.apart || options_.rows > 0 || !enough) {
-      throw DataError(source + ": the longest text makes " + std::to_string(longest) + " rows and " +
-                      std::to_string(rows_) + " are needed; lower --max-tokens or give more text");
+      throw DataError(source + ": the longest text has " + std::to_string(longest) +
+                      " tokens, special tokens included, and " + std::to_string(rows_) +
+                      " are needed; lower --max-tokens or give more text");
     }
     rows_ = chunks_.rows = longest;
-    close();
+    finish_chunk();
     return std::move(chunks_);
   }
 
  private:
   bool any_text() const { return longest_left_ > 0 || !left_.empty(); }
 
-  void close() {
+  void finish_chunk() {
     std::vector<int32_t> chunk;
     for (const int32_t id : around_) {
       if (id != TokenizerInfo::first_text) {
@@ -78,19 +79,19 @@ class Chunker {
 
   const ChunkOptions& options_;
   const Model& model_;
-  std::vector<int32_t> around_;   // The tokenizer's template for a text; empty if no tokens surround a text.
+  std::vector<int32_t> around_;   // The tokenizer's template for a text; empty if a text has no special tokens.
   int64_t rows_ = 0, extra_ = 0;  // The rows of a chunk, and how many of them are not tokens of the text.
   std::vector<int32_t> left_;     // The tokens of the chunk that is not yet full.
-  size_t longest_left_ = 0;       // With `apart`: the most tokens that were left of any record.
+  size_t longest_left_ = 0;       // With `apart`: the most tokens of one record that filled no chunk.
   Chunks chunks_;
 };
 
 }  // namespace
 
-std::vector<int32_t> Chunks::beginning(size_t index, int64_t count) const {
+std::vector<int32_t> Chunks::shortened_chunk(size_t index, int64_t encoder_rows) const {
   std::vector<int32_t> tokens = texts[index];
   const auto end = tokens.end() - static_cast<std::ptrdiff_t>(after);
-  tokens.erase(end - (rows - count), end);
+  tokens.erase(end - (rows - encoder_rows), end);
   return tokens;
 }
 
@@ -112,7 +113,7 @@ Chunks read_chunks(const InputOptions& input, const ChunkOptions& given, const s
   encode.add_special_tokens = false;
   encode.match_special_tokens = !options.literal_special;
   Encoding encoding;
-  const std::vector<std::string> files = input.paths({});
+  const std::vector<std::string> files = input.all_input_paths({});
   const std::string name = files.empty() ? "the command line" : files.back() == "-" ? "standard input" : files.back();
   RecordLoop loop;
   loop.visit = [&](Record& record) {

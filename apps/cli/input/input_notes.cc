@@ -70,15 +70,15 @@ bool is_table(std::string_view header, std::string_view row, char delimiter) {
 
 }  // namespace
 
-std::string FormatHint::see(std::string_view line) {
+std::string FormatHint::check_next_line(std::string_view line) {
   constexpr size_t longest_header = 4096;
   if (++lines_ > 2) return {};
   if (lines_ == 1) {
     if (line.find('\r') != std::string_view::npos) {
       header_.clear();
       lines_ = 2;
-      return "the first line has CRs inside and is read as one text; if each of them ends a line, convert the file: "
-             "tr '\\r' '\\n'";
+      return "the first line has carriage returns (CR) in it and is read as one text; if each CR ends a line, convert "
+             "the file: tr '\\r' '\\n'";
     }
     if (looks_like_json(line)) {
       header_.clear();
@@ -111,7 +111,7 @@ std::string FormatHint::see(std::string_view line) {
   return {};
 }
 
-void InvalidText::see(const Record& record) {
+void InvalidText::count_record(const Record& record) {
   ++records_;
   // A bad record has an error message already.
   if (!record.error.empty() || (valid(record.text) && (!record.pair || valid(*record.pair)))) return;

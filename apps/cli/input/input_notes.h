@@ -19,7 +19,7 @@ class FormatHint {
   explicit FormatHint(std::string field) : field_(std::move(field)) {}
   // Takes the next line. Returns a sentence that says how to read the input in the other format, at most once for an
   // input; otherwise an empty string.
-  std::string see(std::string_view line);
+  std::string check_next_line(std::string_view line);
 
  private:
   std::string field_, header_;
@@ -35,7 +35,7 @@ class InvalidText {
   InvalidText(const InvalidText&) = delete;
   InvalidText& operator=(const InvalidText&) = delete;
 
-  void see(const Record& record);
+  void count_record(const Record& record);
 
  private:
   void report();

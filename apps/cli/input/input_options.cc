@@ -7,14 +7,14 @@
 #include "system/descriptors.h"
 
 namespace linformer::cli {
-void InputOptions::take_pipe() {
+void InputOptions::use_piped_input() {
   if (empty() && system::standard_input_has_bytes()) inputs = {"-"};
 }
 
-std::vector<std::string> InputOptions::paths(std::vector<std::string> more) const {
-  more.insert(more.end(), inputs.begin(), inputs.end());
-  if (dash && std::find(texts.begin(), texts.end(), "-") != texts.end()) more.push_back("-");
-  return more;
+std::vector<std::string> InputOptions::all_input_paths(std::vector<std::string> other_paths) const {
+  other_paths.insert(other_paths.end(), inputs.begin(), inputs.end());
+  if (dash && std::find(texts.begin(), texts.end(), "-") != texts.end()) other_paths.push_back("-");
+  return other_paths;
 }
 
 Format InputOptions::format_of(const std::string& path) const {
@@ -33,7 +33,7 @@ RecordLimits InputOptions::limits() const {
   return {.max_bytes = max_line_bytes, .header = !no_header, .delimiter = between};
 }
 
-const char* InputOptions::field_option(const std::string& label) const {
+const char* InputOptions::given_field_option(const std::string& label) const {
   return words                  ? "--words"
          : !pair.empty()        ? pair_option.c_str()
          : !id.empty()          ? "--id"
@@ -46,7 +46,7 @@ const char* InputOptions::field_option(const std::string& label) const {
 
 void InputOptions::check_kept_columns() const {
   if (!keeps_all()) return;
-  for (const std::string& path : paths({})) {
+  for (const std::string& path : all_input_paths({})) {
     if (format_of(path) != Format::jsonl) continue;
     throw UsageError(
         "--keep all: each record of JSON lines may have other fields, and a table has the same columns for all; "
@@ -72,11 +72,11 @@ void InputOptions::check_pairs() const {
 }
 
 void InputOptions::check_whole_files(const std::string& label) const {
-  if (const char* option = field_option(label)) {
+  if (const char* option = given_field_option(label)) {
     throw UsageError(std::string(option) + ": with --whole-files a file is one text without fields; leave one out");
   }
   if (format != "auto") throw UsageError("--format and --whole-files exclude each other: a whole file is one text");
-  if (paths({}).empty()) throw UsageError("--whole-files makes each file a text: give --input FILE");
+  if (all_input_paths({}).empty()) throw UsageError("--whole-files makes each file a text: give --input FILE");
 }
 
 void InputOptions::fail_without_fields(const char* option, const std::string& path) {
@@ -88,9 +88,9 @@ void InputOptions::check_fields(const char* option, const std::string& label) co
   if (!std::all_of(texts.begin(), texts.end(), [this](const std::string& text) { return is_standard_input(text); })) {
     throw UsageError(std::string(option) + " needs records with fields: use --input FILE");
   }
-  for (const std::string& path : paths({})) {
+  for (const std::string& path : all_input_paths({})) {
     // The first line may show that the file is in fastText's format, which has labels. RecordLoop examines it.
-    const bool may_have_labels = guessed_text(path) && option == std::string_view("--eval") && label == "label";
+    const bool may_have_labels = is_guessed_text(path) && option == std::string_view("--eval") && label == "label";
     if (format_of(path) == Format::text && !may_have_labels) fail_without_fields(option, path);
     if (!delimiter.empty() && format_of(path) == Format::jsonl) {
       throw UsageError("--delimiter goes with CSV and TSV, and " + (path == "-" ? "standard input" : path) +
@@ -100,7 +100,7 @@ void InputOptions::check_fields(const char* option, const std::string& label) co
 }
 
 void InputOptions::check_arrays() const {
-  for (const std::string& path : paths({})) {
+  for (const std::string& path : all_input_paths({})) {
     if (format_of(path) == Format::jsonl) continue;
     throw UsageError(
         array_option + ": only JSON has arrays, and " + (path == "-" ? "standard input" : path) +
@@ -128,7 +128,7 @@ RecordFields InputOptions::fields(const std::string& label) const {
   check_pairs();
   if (whole_files) check_whole_files(label);
   if (!array_option.empty()) check_arrays();
-  const char* option = field_option(label);
+  const char* option = given_field_option(label);
   if (option == nullptr) return fields;
   if (format == "fasttext" && option != std::string_view("--eval")) {
     throw UsageError(std::string(option) +

@@ -12,7 +12,7 @@ JsonArray::JsonArray(ByteSource* source, size_t max_bytes, uint64_t line)
   source_->get();
 }
 
-DataError JsonArray::wrong(const std::string& what) const {
+DataError JsonArray::array_error(const std::string& what) const {
   return DataError(source_->name() + ":" + std::to_string(current_line_) + ": " + what);
 }
 
@@ -31,9 +31,9 @@ bool JsonArray::next(std::string* element, std::string* error) {
   if (closed_) {
     skip_space();
     if (source_->peek() < 0) return false;
-    throw wrong("more follows the JSON array; give one array, or an object in each line");
+    throw array_error("more follows the JSON array; give one array, or an object in each line");
   }
-  if (source_->peek() < 0) throw wrong("the JSON array has no end; the file is cut short");
+  if (source_->peek() < 0) throw array_error("the JSON array has no end; the file is cut short");
   ++number_;
   line_ = current_line_;
   if (!read_element(element)) {
@@ -68,7 +68,7 @@ bool JsonArray::read_element(std::string* element) {
     if (fits) element->push_back(static_cast<char>(c));
   }
   if (depth == 0 && !quoted && fits && !element->empty() && element->back() == '}') return true;
-  throw wrong("the JSON array has no end; the file is cut short");
+  throw array_error("the JSON array has no end; the file is cut short");
 }
 
 }  // namespace linformer::cli

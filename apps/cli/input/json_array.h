@@ -18,17 +18,17 @@ class JsonArray {
   JsonArray(ByteSource* source, size_t max_bytes, uint64_t line);
 
   // Reads the next element, which is not checked to be JSON. Returns false after the last element. Sets `error` if the
-  // element is missing or too long; otherwise `error` is empty. Throws DataError if the array has no end or bytes
-  // follow it. The elements before that are valid.
+  // element is missing or too long; otherwise `error` is empty. Throws DataError if the array has no end or other bytes
+  // follow it. The elements that were returned before can still be used.
   bool next(std::string* element, std::string* error);
   // Return the line on which the last element begins, and the number of that element, from 1.
   uint64_t line() const { return line_; }
-  uint64_t number() const { return number_; }
+  uint64_t element_number() const { return number_; }
 
  private:
   void skip_space();
   bool read_element(std::string* element);
-  DataError wrong(const std::string& what) const;
+  DataError array_error(const std::string& what) const;
 
   ByteSource* source_;
   size_t max_bytes_;

@@ -136,8 +136,9 @@ class FieldEvents : public Events {
   JsonField* current_ = nullptr;         // The field whose value comes next.
   JsonField* list_ = nullptr;            // The field whose array is being read.
   JsonField* outer_ = nullptr;           // The field whose object is being read for its member JsonField::inner.
-  int level_ = 1;                        // The depth of the object that has the value.
-  const std::string* member_ = nullptr;  // The member whose value comes next, in the last entry of the array.
+  int level_ = 1;  // The depth of the object that has the value as a member: 1, or 2 for JsonField::inner.
+  // The member of list_'s last entry whose value comes next. Null if the member isn't wanted.
+  const std::string* member_ = nullptr;
 };
 
 class IntegerEvents : public Events {

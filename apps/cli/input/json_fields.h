@@ -1,4 +1,4 @@
-// Reads named fields of a JSON object in one line without building values for the rest of the object.
+// Reads named fields of a JSON object in one line, without building values for the object's other fields.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -15,15 +15,15 @@ struct JsonField {
   // The greatest number of entries of an array. One more entry is kept, which shows that there are too many. If 0, an
   // array is kept empty.
   size_t max_entries = 0;
-  // If an entry of an array is an object, those of its members that are named here and are scalars are kept. Entries
-  // that are neither scalars nor such objects are kept as null.
+  // If an entry of an array is an object, only its members with these names are kept, and only if they are scalars. If
+  // `members` is empty, an object is kept as null. An array inside the array is always kept as null.
   std::vector<std::string> members = {};
-  std::string inner = {};  // If the value is an object with this member, the value of the member is taken instead.
+  std::string inner = {};  // If the value is an object with a member of this name, the member's value is taken.
 };
 
-// Fills `fields` from the top level of the object in `line`. Objects and arrays are kept empty unless JsonField says
-// otherwise. Returns an error message, or an empty string. Memory is bounded by the length of the line, whatever its
-// nesting.
+// Fills `fields` from the top level of the object in `line`. An object or array is stored as an empty one, unless
+// `inner`, `max_entries` or `members` of JsonField select parts of it. Returns an error message, or an empty string.
+// Memory is bounded by the length of the line, whatever its nesting.
 std::string read_json_fields(std::string_view line, std::vector<JsonField>* fields);
 
 // Reads a flat array of integers. Returns an error message, or an empty string.

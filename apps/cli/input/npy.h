@@ -1,5 +1,5 @@
-// Reads and writes NumPy's .npy files of the format 1.0 to 3.0, little-endian and in C order. Token ids and floats are
-// read; floats are written.
+// Reads NumPy's .npy files of the formats 1.0 to 3.0 and writes the format 1.0, little-endian and in C order. Token ids
+// and floats are read; floats are written.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct NpyHeader {
 // Reads an array of int32 or int64 [rows, columns] row by row.
 class NpyIdReader {
  public:
-  // Throws DataError if the header doesn't describe such an array, or doesn't match the size of a regular file.
+  // Throws DataError if the header doesn't describe such an array, or doesn't match the file's size if that is known.
   explicit NpyIdReader(ByteSource* source);
   int64_t rows() const { return header_.shape[0]; }
   int64_t columns() const { return header_.shape[1]; }
@@ -40,12 +40,12 @@ class NpyIdReader {
 // Reads vectors from an array of float32 or float64 [n, width] or [batch, n, width], an item [n, width] at a time.
 class NpyVectorReader {
  public:
-  // Throws DataError if the header doesn't describe such an array, or doesn't match the size of a regular file.
+  // Throws DataError if the header doesn't describe such an array, or doesn't match the file's size if that is known.
   NpyVectorReader(ByteSource* source, int64_t width);
   int64_t items() const { return items_; }
   // Returns the number of vectors in each item.
   int64_t vectors() const { return vectors_; }
-  // Reads the next item, as NpyIdReader::next() reads a row.
+  // Reads the next item. Returns false after the last one. Throws DataError if bytes are missing or left over.
   bool next(std::vector<float>* values);
 
  private:
@@ -57,11 +57,12 @@ class NpyVectorReader {
 // Reads an array of float32 or float64 [rows, columns] row by row.
 class NpyRowReader {
  public:
-  // Throws as the constructor of NpyIdReader does.
+  // Throws DataError if the header doesn't describe such an array, or doesn't match the file's size if that is known.
   explicit NpyRowReader(ByteSource* source);
   int64_t rows() const { return header_.shape[0]; }
   int64_t columns() const { return header_.shape[1]; }
   const NpyHeader& header() const { return header_; }
+  // Reads the next row. Returns false after the last one. Throws DataError if bytes are missing or left over.
   bool next(std::vector<float>* row);
 
  private:
@@ -74,7 +75,7 @@ class NpyRowReader {
 // can be larger than memory, unless the user gave --no-mmap.
 class NpyRows {
  public:
-  // Throws as the constructor of NpyIdReader does.
+  // Throws DataError if the file at `path` has no such array, or can't be read.
   explicit NpyRows(const std::string& path);
   std::span<const float> values() const { return values_; }
   int64_t rows() const { return rows_; }
@@ -90,7 +91,7 @@ class NpyRows {
 // Throws DataError if the items of `reader` have more vectors than `limit`. Call it before items are read.
 void check_vector_count(const NpyVectorReader& reader, int64_t limit);
 
-// The first byte of every npy file; no JSON or text begins with it.
+// The first byte of every npy file; no text in UTF-8, such as JSON, begins with it.
 inline constexpr int npy_first_byte = 0x93;
 
 // Returns the header of a float32 array. Its length doesn't depend on the sizes of the dimensions, so that a header can

@@ -46,9 +46,9 @@ void RecordLoop::run(const InputOptions& input, const RecordFields& fields) {
   if (!sized) bytes_ = 0;
   InvalidText arguments("the command line", progress), whole("the files", progress);
   const auto read_one = [&](const std::string& path) {
-    if (input.whole_files) return read(input, fields, path, &whole);
+    if (input.whole_files) return read_records(input, fields, path, &whole);
     InvalidText invalid(path == "-" ? "standard input" : path, progress);
-    read(input, fields, path, &invalid);
+    read_records(input, fields, path, &invalid);
   };
   for (size_t i = 0; i < input.texts.size() && !done(); ++i) {
     if (input.dash && input.texts[i] == "-") {
@@ -59,7 +59,7 @@ void RecordLoop::run(const InputOptions& input, const RecordFields& fields) {
     Record record;
     record.text = input.texts[i];
     if (!input.pair_texts.empty()) record.pair = input.pair_texts[i];
-    arguments.see(record);
+    arguments.count_record(record);
     visit(record);
     standard_output().flush();
   }
@@ -68,8 +68,8 @@ void RecordLoop::run(const InputOptions& input, const RecordFields& fields) {
   }
 }
 
-void RecordLoop::read(const InputOptions& input, const RecordFields& fields, const std::string& path,
-                      InvalidText* invalid) {
+void RecordLoop::read_records(const InputOptions& input, const RecordFields& fields, const std::string& path,
+                              InvalidText* invalid) {
   const auto flush = [this] {
     if (on_wait) on_wait();
     standard_output().flush();
@@ -90,12 +90,12 @@ void RecordLoop::read(const InputOptions& input, const RecordFields& fields, con
   Format format = input.format_of(path);
   // Only one hint is printed for all files, because they probably have the same format.
   std::optional<FormatHint> seems;
-  if (input.guessed_text(path)) {
+  if (input.is_guessed_text(path)) {
     if (reading([&] { return source->starts_with(label_prefix); })) {
       format = Format::fasttext;
-      hint(source->name(), std::string("the first line begins with __label__, so the lines are read as fastText's") +
-                               (fields.label ? "" : " and their labels are left out") +
-                               "; --format text reads them as they are");
+      print_hint(source->name(),
+                 std::string("the first line begins with __label__, so the lines are read as fastText's") +
+                     (fields.label ? "" : " and their labels are left out") + "; --format text reads them as they are");
     } else if (fields.label) {
       InputOptions::fail_without_fields("--eval", path);
     } else if (!hinted_) {
@@ -106,28 +106,29 @@ void RecordLoop::read(const InputOptions& input, const RecordFields& fields, con
   const auto reader = reading([&] { return open_records(source.get(), format, fields, input.limits()); });
   for (Record record; !done() && reading([&] { return reader->next(&record); });) {
     ++visited_;
-    invalid->see(record);
-    if (seems && record.error.empty()) hint(source->name(), seems->see(record.text));
+    invalid->count_record(record);
+    if (seems && record.error.empty()) print_hint(source->name(), seems->check_next_line(record.text));
     visit(record);
     standard_output().flush();  // The buffer has answers only after a batch was computed.
     if (progress) {
       progress->update(visited_, bytes_before_ + source->bytes_read(), bytes_ > 0 ? bytes_ : source->file_bytes());
     }
   }
-  // An empty table is probably a mistake, so a note says so. Text files and pipes are often empty on purpose.
+  // An empty table or JSON file is probably a mistake, so a note says so. Text files and pipes are often empty on
+  // purpose.
   if (visited_ == before && !done() && path != "-" && format != Format::text && !input.whole_files) {
     note(excerpt(source->name(), 200) + ": there are no records in it", progress);
   }
   if (bytes_ > 0) bytes_before_ += source->bytes_read();
 }
 
-void RecordLoop::hint(const std::string& name, const std::string& sentence) {
+void RecordLoop::print_hint(const std::string& name, const std::string& sentence) {
   if (sentence.empty() || hinted_) return;
   hinted_ = true;
   note(excerpt(name, 200) + ": " + sentence, progress);
 }
 
-nlohmann::json take_id(Record* record, uint64_t number, const InputOptions& input) {
+nlohmann::json id_of_answer(Record* record, uint64_t number, const InputOptions& input) {
   if (!record->id.is_null()) return std::move(record->id);
   return input.id.empty() ? nlohmann::json(number) : nlohmann::json("record " + std::to_string(number));
 }
@@ -135,10 +136,10 @@ nlohmann::json take_id(Record* record, uint64_t number, const InputOptions& inpu
 // Counts 0 answers, so that from now on an interruption says how many records were answered.
 Tally::Tally() {
   files::count_answers(0);
-  files::answers_written();
+  files::mark_answers_written();
 }
 
-void Tally::answered() { files::count_answers(1); }
+void Tally::count_answered() { files::count_answers(1); }
 
 void Tally::report(const nlohmann::json& id, const std::string& error, bool always, Progress* progress) const {
   if (errors > max_reported && !always && verbosity() != Verbosity::verbose) return;
@@ -146,7 +147,7 @@ void Tally::report(const nlohmann::json& id, const std::string& error, bool alwa
   std::fprintf(stderr, "linformer: record %s: %s\n", excerpt(json_text(id), 60).c_str(), excerpt(error, 1000).c_str());
 }
 
-void Tally::summarize(int64_t max_tokens, const std::string& hint) const {
+void Tally::print_summary(int64_t max_tokens, const std::string& hint) const {
   if (errors > 0) {
     std::fprintf(stderr, "linformer: %s of %s records bad\n", grouped(errors).c_str(), grouped(records).c_str());
   }
@@ -160,7 +161,7 @@ void Tally::summarize(int64_t max_tokens, const std::string& hint) const {
   }
 }
 
-void warn_of_file_names(const InputOptions& input, const std::string& what_happens) {
+void warn_if_text_names_file(const InputOptions& input, const std::string& what_happens) {
   for (const std::string& text : input.texts) {
     if (text != "-" && text.size() < 4096 && system::facts_of(text).regular()) {
       if (text.ends_with(".lnfr")) {

@@ -29,8 +29,8 @@ class JsonRecords : public RecordReader {
     if (error.empty()) error = read(record);
     record->line = array_ ? array_->line() : line_number_;
     if (error.empty()) return true;
-    const std::string element = array_ ? ": element " + std::to_string(array_->number()) : "";
-    record->error = place(*source_, record->line) + element + ": " + error;
+    const std::string element = array_ ? ": element " + std::to_string(array_->element_number()) : "";
+    record->error = line_location(*source_, record->line) + element + ": " + error;
     return true;
   }
 
@@ -53,7 +53,7 @@ class JsonRecords : public RecordReader {
       ++line_number_;
     } while (result == LineResult::line &&
              std::all_of(line_.begin(), line_.end(), [](char c) { return c == ' ' || c == '\t' || c == '\r'; }));
-    if (result == LineResult::too_long) *error = too_long(limits_);
+    if (result == LineResult::too_long) *error = too_long_message(limits_);
     return true;
   }
 
@@ -96,7 +96,8 @@ class JsonRecords : public RecordReader {
       if (!found.is_string() && !found.is_number()) {
         return "field '" + wanted[id].name + "' is neither a string nor a number";
       }
-      // The answer has the id as the record has it, so a number that would be printed differently is kept as text.
+      // The answer must repeat the id exactly, so a number that would be printed differently, such as 1.50, is kept as
+      // text.
       record->id =
           found.is_number_float() && found.dump() != wanted[id].written ? nlohmann::json(wanted[id].written) : found;
     }
@@ -222,14 +223,14 @@ class TableRecords : public RecordReader {
     std::string error;
     if (!rows_.next(&row_, &error)) return false;
     if (columns_.empty()) {
-      if (!error.empty()) throw DataError(place(*source_, rows_.line()) + ": the first row: " + error);
+      if (!error.empty()) throw DataError(line_location(*source_, rows_.line()) + ": the first row: " + error);
       read_header();
       if (limits_.header && !rows_.next(&row_, &error)) return false;
     }
     record->line = rows_.line();
     record->own.names = names_;
     if (error.empty()) error = read(record);
-    if (!error.empty()) record->error = place(*source_, rows_.line()) + ": " + error;
+    if (!error.empty()) record->error = line_location(*source_, rows_.line()) + ": " + error;
     return true;
   }
 
@@ -245,12 +246,12 @@ class TableRecords : public RecordReader {
         if (optional) return std::nullopt;
         std::string known;
         for (size_t i = 0; i < std::min<size_t>(columns_.size(), 8); ++i) known += (i ? ", " : "") + columns_[i];
-        throw DataError(place(*source_, rows_.line()) + ": no field '" + name + "' (fields: " + known + "); " +
+        throw DataError(line_location(*source_, rows_.line()) + ": no field '" + name + "' (fields: " + known + "); " +
                         other_delimiter() + "name one with --field, " + fields_.pair_option +
                         ", --id, --eval or --keep");
       }
       if (std::find(found + 1, columns_.end(), name) != columns_.end()) {
-        throw DataError(place(*source_, rows_.line()) + ": the first line names field '" + name + "' twice");
+        throw DataError(line_location(*source_, rows_.line()) + ": the first line names field '" + name + "' twice");
       }
       return found - columns_.begin();
     };
@@ -270,14 +271,15 @@ class TableRecords : public RecordReader {
     std::set<std::string_view> seen;
     for (size_t i = 0; i < columns_.size(); ++i) {
       if (!seen.insert(columns_[i]).second) {
-        throw DataError(place(*source_, rows_.line()) + ": the first line names field '" + columns_[i] +
+        throw DataError(line_location(*source_, rows_.line()) + ": the first line names field '" + columns_[i] +
                         "' twice, and --keep all needs a name for each");
       }
       kept_.push_back(i);
     }
   }
 
-  // Returns advice if the header has only one column and that contains another delimiter; otherwise an empty string.
+  // Returns advice if the header has only one column and that column's name contains another delimiter; otherwise an
+  // empty string.
   std::string other_delimiter() const {
     if (columns_.size() != 1) return {};
     for (const char c : {'\t', ';', '|', ','}) {
@@ -300,7 +302,7 @@ class TableRecords : public RecordReader {
     record->text = row_[text_];
     for (const size_t kept : kept_) record->own.values.push_back(row_[kept]);
     for (const std::string& field : row_) {
-      if (const size_t nul = field.find('\0'); nul != std::string::npos) return nul_at(nul);
+      if (const size_t nul = field.find('\0'); nul != std::string::npos) return nul_message(nul);
     }
     return {};
   }

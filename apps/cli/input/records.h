@@ -1,5 +1,5 @@
-// Reads records from text lines, JSON lines, CSV and TSV. A record is a text, and optionally a second text, an id and a
-// label.
+// Reads records from text lines, lines of fastText, JSON, CSV, TSV and whole files. A record is a text, and optionally
+// a second text, an id and a label.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace linformer::cli {
 
-// An entity in a text: its begin and end in code points, and its label.
+// An entity in a text: its label, and its begin and end in code points, or in words if spans_of_labels() made it.
 struct LabelledSpan {
   int64_t start = 0, end = 0;
   std::string label;
@@ -35,11 +35,11 @@ Format format_of_path(const std::string& path);
 struct RecordFields {
   std::string text = "text";
   std::optional<std::string> pair, id, label;  // The names of these fields. If empty, the field is not read.
-  bool pair_optional = false;                  // A record without the field `pair` is a single text.
+  bool pair_optional = false;                  // If true, a record without the field `pair` is a single text.
   std::vector<std::string> keep;               // The names of the fields that answers repeat.
   bool keep_all = false;                       // Answers repeat all fields.
-  size_t max_labels = 0;                       // JSON: the longest array of labels; 0 if an array is an error.
-  bool numbers = false;                        // Error messages call labels numbers.
+  size_t max_labels = 0;                       // The most labels in an array or a line of fastText; 0: exactly one.
+  bool numbers = false;                        // Error messages say "number" instead of "label".
   bool words = false;                          // JSON: the text is an array of words.
   bool spans = false;                          // JSON: the label is an array of LabelledSpan.
   std::string label_member;                    // JSON: if the label is an object, this member of it is the label.
@@ -55,7 +55,7 @@ struct RecordLimits {
 struct Record {
   std::string text;
   std::optional<std::string> pair, label;
-  std::optional<std::vector<std::string>> labels = {};  // Set instead of `label` if the label is an array.
+  std::optional<std::vector<std::string>> labels = {};  // Set instead of `label` for an array or, in fastText, a list.
   std::vector<std::string> words = {};                  // If not empty, `text` is these words with spaces between them.
   std::vector<LabelledSpan> spans = {};                 // Set instead of `label` if RecordFields::spans is set.
   OwnFields own;
@@ -70,13 +70,13 @@ inline constexpr int max_json_depth = 64;
 class RecordReader {
  public:
   virtual ~RecordReader() = default;
-  // Reads the next record, good or bad. Returns false at the end. Throws DataError if no record of this input can be
-  // good, because the file can't be read or its header lacks a field.
+  // Reads the next record, good or bad. Returns false at the end. Throws DataError if no further record of this input
+  // can be good, for example because the file can't be read or its header lacks a field.
   virtual bool next(Record* record) = 0;
 };
 
 // Returns a reader of records. `source` must outlive it. A missing newline at the end, CRLF and a byte order mark make
-// no difference. In the formats text and fasttext every line is a record, also a blank line; the other formats skip
+// no difference. In the formats text and fasttext every line is a record, also a blank line; jsonl, csv and tsv skip
 // blank lines. JSON is one object in each line, or an array of objects. TSV has no quoting; CSV follows RFC 4180. A
 // record with a NUL is bad.
 std::unique_ptr<RecordReader> open_records(ByteSource* source, Format format, const RecordFields& fields,

@@ -19,7 +19,7 @@ class TableRows {
       : source_(source), quoted_(quoted), delimiter_(delimiter), max_bytes_(max_bytes) {}
 
   // Reads the next row that isn't blank. Returns false at the end. A malformed row sets `error`. The next call then
-  // reads the row after it; if a quote is not closed, the malformed row extends to the end of the input.
+  // reads the row after the malformed one. If a quote is not closed, the malformed row extends to the end of the input.
   bool next(std::vector<std::string>* fields, std::string* error);
   // Returns the line on which the last row began, from 1.
   uint64_t line() const { return line_; }
@@ -38,7 +38,7 @@ class TableRows {
   uint64_t line_ = 0;        // The line on which the last row began.
   uint64_t lines_read_ = 0;  // The number of newlines that were read.
   State state_ = State::field_start;
-  bool skipping_ = false;  // True if a row was reported as too long and its rest must still be skipped.
+  bool skipping_ = false;  // True if a row was reported as too long and its remaining bytes must still be skipped.
   std::string buffer_;
 };
 

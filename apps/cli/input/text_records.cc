@@ -23,12 +23,12 @@ class TextRecords : public RecordReader {
     ++line_;
     if (result == LineResult::too_long) {
       record->text.clear();
-      record->error = place(*source_, line_) + ": " + too_long(limits_);
+      record->error = line_location(*source_, line_) + ": " + too_long_message(limits_);
     }
     strip_carriage_return(&record->text);
     record->line = line_;
     if (const size_t nul = record->text.find('\0'); nul != std::string::npos) {
-      record->error = place(*source_, line_) + ": " + nul_at(nul);
+      record->error = line_location(*source_, line_) + ": " + nul_message(nul);
     }
     return true;
   }
@@ -48,7 +48,7 @@ class FastTextRecords : public RecordReader {
     if (!lines_.next(record)) return false;
     if (!record->error.empty()) return true;
     if (const std::string error = take_labels(record); !error.empty()) {
-      record->error = place(source_, record->line) + ": " + error;
+      record->error = line_location(source_, record->line) + ": " + error;
     }
     return true;
   }
@@ -118,9 +118,9 @@ class WholeFile : public RecordReader {
       text.resize(before + got);
     }
     if (text.size() > limits_.max_bytes) {
-      record->error = source_->name() + ": " + too_long(limits_);
+      record->error = source_->name() + ": " + too_long_message(limits_);
     } else if (const size_t nul = text.find('\0'); nul != std::string::npos) {
-      record->error = source_->name() + ": " + nul_at(nul);
+      record->error = source_->name() + ": " + nul_message(nul);
     }
     if (!text.empty() && text.back() == '\n') text.pop_back();
     strip_carriage_return(&text);

@@ -1,5 +1,5 @@
-// Holds all token sequences of a run of `linformer encode` in memory, because the shape of the output depends on the
-// longest one.
+// Holds token sequences in memory. `linformer encode` reads all of them before it runs the model, because the shape of
+// its output depends on the longest one.
 #pragma once
 
 #include <cstdint>
@@ -36,16 +36,16 @@ class TokenRows {
   std::vector<size_t> starts_;
 };
 
-// Reads ids from an npy file or from lines with a JSON array each, which differ in the first byte. Reads at most
-// `limit` rows, or all rows if it is 0. Throws DataError for an id that is outside the vocabulary; the message names
-// its place.
+// Reads ids from an npy file, or from lines that are JSON arrays. The first byte tells which of the two the file is.
+// Reads at most `limit` rows, or all rows if it is 0. Throws DataError for an id that is outside the vocabulary; the
+// message names its row or line.
 TokenRows read_ids(const std::string& path, const Model& model, size_t max_line_bytes, uint64_t limit);
 
 struct TextRowOptions {
   EncodeOptions tokens;
   int64_t max_tokens = 0;
   bool allow_cut = true;  // If false, a text with more than max_tokens is a DataError.
-  bool apart = false;     // If true, each record has two texts, and each of them becomes a row.
+  bool apart = false;     // If true, each record must have two texts, and each text becomes a row.
 };
 
 // Tokenizes texts. Throws DataError for a bad record. Adds the number of texts that were truncated to *cut.

@@ -16,7 +16,7 @@ namespace {
 constexpr int long_text_width = 1000;  // Wide enough to show the description of a model uncut.
 
 std::string pooling_text(Pooling pooling) {
-  return pooling == Pooling::none ? "none (each token)" : words_of(name_of(pooling));
+  return pooling == Pooling::none ? "none (each token)" : underscores_to_spaces(name_of(pooling));
 }
 
 const char* tokenizer_name(TokenizerKind kind) {
@@ -162,7 +162,7 @@ std::string describe_text(const Model& model, const std::string& path, const Pla
   if (model.sentence_embedding().prompts > 0) line("prompts", prompts_text(model));
   line("tokenizer", tokenizer_text(model));
   const char* name = "to try";
-  for (const files::ModelUse& use : files::uses_of(model)) {
+  for (const files::ModelUse& use : files::commands_that_run(model)) {
     line(name, files::command_line(use, path));
     name = "";
   }
@@ -237,7 +237,7 @@ nlohmann::ordered_json describe_json(const Model& model, const std::string& path
                          {"mask_id", tokenizer.mask_id}};
   }
   auto& commands = json["commands"] = nlohmann::ordered_json::array();
-  for (const files::ModelUse& use : files::uses_of(model)) {
+  for (const files::ModelUse& use : files::commands_that_run(model)) {
     commands.push_back({{"command", use.command}, {"line", files::command_line(use, path)}});
   }
   return json;

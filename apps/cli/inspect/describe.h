@@ -10,7 +10,7 @@
 
 namespace linformer::cli {
 
-// The greatest number of columns of a name or another text of the model.
+// Names and other texts of the model are cut to this width.
 inline constexpr int text_width = 90;
 
 // Return the description of a model: as text in aligned lines "name  value", or as JSON. `planned` is the plan of a
@@ -21,14 +21,14 @@ nlohmann::ordered_json describe_json(const Model& model, const std::string& path
 std::string tensors_text(const Model& model);
 nlohmann::ordered_json tensors_json(const Model& model);
 
-// Returns the types that a plan computes in, in a few words. Plan::precision gives the reason.
+// Returns the types in which a plan computes, such as "bf16 (attention in f32)". Plan::precision gives the reason.
 std::string compute_text(const Plan& plan);
 std::string plan_text(const Plan& plan);
 nlohmann::ordered_json plan_json(const Plan& plan);
 
-// Returns the lines of list_program(). Throws DataError if it fails.
+// Returns the lines that list_program() gives, one for each op. Throws DataError if list_program() fails.
 std::vector<ProgramLine> program_lines(const Model& model, const SessionOptions& options, int64_t tokens);
-// Returns the text for the lines of a program. Layers that are alike are shown once.
+// Returns the table of a program, which program_lines() returned. Layers with the same ops are shown once.
 std::string program_text(std::span<const ProgramLine> lines, int64_t tokens);
 nlohmann::ordered_json program_json(std::span<const ProgramLine> lines, int64_t tokens);
 

@@ -11,7 +11,7 @@
 namespace linformer::cli {
 namespace {
 
-bool is(const char* name, std::string_view other) { return name == other; }
+bool equals(const char* name, std::string_view other) { return name == other; }
 
 // Returns the kind of positions. Callers add the layout of sinusoidal positions.
 std::string positions_name(const EmbeddingInfo& embedding) {
@@ -23,7 +23,7 @@ nlohmann::ordered_json layer_json(const LayerInfo& layer) {
   return {{"heads", layer.heads},
           {"kv_heads", layer.kv_heads},
           {"head_dim", layer.head_dim},
-          {"scale", shortest(layer.scale)},
+          {"scale", double_of_shortest_text(layer.scale)},
           {"value_is_key", layer.value_is_key},
           {"causal", layer.causal},
           {"key_projections", layer.key_projections},
@@ -31,8 +31,8 @@ nlohmann::ordered_json layer_json(const LayerInfo& layer) {
           {"key_source", layer.key_source},
           {"row_mask", layer.row_mask},
           {"output_activation", layer.output_activation},
-          {"rotary_base", shortest(layer.rotary_base)},
-          {"rotary_scale", shortest(layer.rotary_scale)},
+          {"rotary_base", double_of_shortest_text(layer.rotary_base)},
+          {"rotary_scale", double_of_shortest_text(layer.rotary_scale)},
           {"window", layer.window},
           {"norm_kind", layer.norm_kind},
           {"query_key_norms", layer.query_key_norms},
@@ -54,10 +54,10 @@ std::string across_layers(const EncoderParts& encoder, Value value) {
   return values.size() == 1 ? least : least + " to " + std::to_string(*values.rbegin());
 }
 
-// Returns `text` if the predicate holds for all layers, `text` with the number of layers if it holds for some, and an
-// empty string if it holds for none.
+// Returns ", TEXT" if the predicate holds for all layers, ", TEXT in N layers" if it holds for only some, and an empty
+// string if it holds for none.
 template <class Predicate>
-std::string where(const EncoderParts& encoder, const std::string& text, Predicate predicate) {
+std::string layers_suffix(const EncoderParts& encoder, const std::string& text, Predicate predicate) {
   const auto count = std::count_if(encoder.layers.begin(), encoder.layers.end(), predicate);
   if (count == 0) return {};
   const bool all = count == static_cast<ptrdiff_t>(encoder.layers.size());
@@ -74,7 +74,7 @@ std::string input_text(const EmbeddingInfo& embedding) {
   if (embedding.vector_norm_in) text += ", norm";
   if (embedding.vector_linear_width > 0) text += ", linear to " + std::to_string(embedding.vector_linear_width);
   if (embedding.vector_norm_out) text += ", norm";
-  return text + (is(embedding.prefix, "row") ? ", with a learned row put before them" : "");
+  return text + (equals(embedding.prefix, "row") ? ", with a learned row put before them" : "");
 }
 
 std::string layers_text(const EncoderParts& encoder) {
@@ -82,11 +82,11 @@ std::string layers_text(const EncoderParts& encoder) {
   const std::string widths = across_layers(encoder, [](const LayerInfo& l) { return l.width; });
   std::string text = std::to_string(info.layers) + ", d_model " + std::to_string(info.width);
   if (info.layers > 0 && widths != std::to_string(info.width)) text += " (in the layers " + widths + ")";
-  text += is(info.norm, "pre") ? ", pre-norm" : ", post-norm";
+  text += equals(info.norm, "pre") ? ", pre-norm" : ", post-norm";
   if (info.final_norm) text += ", final norm";
   if (info.output_linear) text += ", then linear to " + std::to_string(info.output_width);
-  if (is(info.residual, "reversible")) text += ", reversible";
-  if (is(info.residual, "none")) text += ", without residuals";
+  if (equals(info.residual, "reversible")) text += ", reversible";
+  if (equals(info.residual, "none")) text += ", without residuals";
   return text + (info.zero_masked_rows ? ", masked rows zero at the end" : "");
 }
 
@@ -94,21 +94,24 @@ std::string attention_text(const EncoderParts& e) {
   using Layer = LayerInfo;
   return across_layers(e, [](const Layer& l) { return l.heads; }) + " heads of " +
          across_layers(e, [](const Layer& l) { return l.head_dim; }) +
-         where(e, "one key and value head for all", [](const Layer& l) { return l.kv_heads == 1 && l.heads > 1; }) +
-         where(e, "fewer key and value heads", [](const Layer& l) { return l.kv_heads > 1 && l.kv_heads < l.heads; }) +
-         where(e, "norms of queries and keys", [](const Layer& l) { return l.query_key_norms; }) +
-         where(e, "values are the keys", [](const Layer& l) { return l.value_is_key; }) +
-         where(e, "causal", [](const Layer& l) { return l.causal; }) +
-         where(e, "rotary positions", [](const Layer& l) { return l.rotary_base != 0; }) +
-         where(e, "within a window", [](const Layer& l) { return l.window != 0 && l.full_attention; }) +
-         where(e, "a window beside compressed keys", [](const Layer& l) { return l.window != 0 && !l.full_attention; }) +
-         where(e, "bias by position", [](const Layer& l) { return l.position_bias; }) +
-         where(e, "masked rows zeroed", [](const Layer& l) { return is(l.row_mask, "zeroed"); }) +
-         where(e, "masked rows left out", [](const Layer& l) { return is(l.row_mask, "excluded"); }) +
-         where(e, "keys from encoder states of " + std::to_string(e.info.encoder_states_width),
-               [](const Layer& l) { return is(l.key_source, "encoder_states"); }) +
-         where(e, "keys from encoder states where there are any",
-               [](const Layer& l) { return is(l.key_source, "encoder_states_or_own"); });
+         layers_suffix(e, "one key and value head for all",
+                       [](const Layer& l) { return l.kv_heads == 1 && l.heads > 1; }) +
+         layers_suffix(e, "fewer key and value heads",
+                       [](const Layer& l) { return l.kv_heads > 1 && l.kv_heads < l.heads; }) +
+         layers_suffix(e, "norms of queries and keys", [](const Layer& l) { return l.query_key_norms; }) +
+         layers_suffix(e, "values are the keys", [](const Layer& l) { return l.value_is_key; }) +
+         layers_suffix(e, "causal", [](const Layer& l) { return l.causal; }) +
+         layers_suffix(e, "rotary positions", [](const Layer& l) { return l.rotary_base != 0; }) +
+         layers_suffix(e, "within a window", [](const Layer& l) { return l.window != 0 && l.full_attention; }) +
+         layers_suffix(e, "a window beside compressed keys",
+                       [](const Layer& l) { return l.window != 0 && !l.full_attention; }) +
+         layers_suffix(e, "bias by position", [](const Layer& l) { return l.position_bias; }) +
+         layers_suffix(e, "masked rows zeroed", [](const Layer& l) { return equals(l.row_mask, "zeroed"); }) +
+         layers_suffix(e, "masked rows left out", [](const Layer& l) { return equals(l.row_mask, "excluded"); }) +
+         layers_suffix(e, "keys from encoder states of " + std::to_string(e.info.encoder_states_width),
+                       [](const Layer& l) { return equals(l.key_source, "encoder_states"); }) +
+         layers_suffix(e, "keys from encoder states where there are any",
+                       [](const Layer& l) { return equals(l.key_source, "encoder_states_or_own"); });
 }
 
 std::string feed_forward_text(const EncoderParts& encoder) {
@@ -119,14 +122,14 @@ std::string feed_forward_text(const EncoderParts& encoder) {
   if (activations.empty()) return "none";
   std::string text = across_layers(encoder, [](const LayerInfo& l) { return l.ffn_width; });
   for (const std::string& activation : activations) text += ", " + activation;
-  return text + where(encoder, "gated", [](const LayerInfo& l) { return l.gated; });
+  return text + layers_suffix(encoder, "gated", [](const LayerInfo& l) { return l.gated; });
 }
 
 std::string positions_text(const EmbeddingInfo& embedding) {
   std::string text = positions_name(embedding);
-  if (is(embedding.positions, "sinusoidal_halves")) text += " (sines, then cosines)";
-  if (is(embedding.positions, "sinusoidal_interleaved")) text += " (sines and cosines in turn)";
-  if (is(embedding.positions, "learned") && embedding.position_offset > 0) {
+  if (equals(embedding.positions, "sinusoidal_halves")) text += " (sines, then cosines)";
+  if (equals(embedding.positions, "sinusoidal_interleaved")) text += " (sines and cosines in turn)";
+  if (equals(embedding.positions, "learned") && embedding.position_offset > 0) {
     text += ", offset " + std::to_string(embedding.position_offset);
   }
   if (embedding.positions_count_non_pad) text += ", pads not counted";
@@ -185,8 +188,8 @@ void add_encoder_json(const EncoderParts& encoder, nlohmann::ordered_json* out) 
   json["prefix"] = embedding.prefix;
   json["prefix_token"] = id_or_null(embedding.prefix_token);
   json["positions"] = positions_name(embedding);
-  if (is(embedding.positions, "sinusoidal_halves")) json["position_layout"] = "halves";
-  if (is(embedding.positions, "sinusoidal_interleaved")) json["position_layout"] = "interleaved";
+  if (equals(embedding.positions, "sinusoidal_halves")) json["position_layout"] = "halves";
+  if (equals(embedding.positions, "sinusoidal_interleaved")) json["position_layout"] = "interleaved";
   json["token_types"] = embedding.token_types;
   json["sharing"] = sharing_json(encoder);
   json["projections"] = projections_json(encoder);

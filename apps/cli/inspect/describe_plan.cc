@@ -17,7 +17,7 @@ std::string shape_text(std::span<const uint64_t> shape) {
 }
 
 // Returns whether the formula contains the name as a whole word.
-bool names(std::string_view formula, std::string_view name) {
+bool contains_word(std::string_view formula, std::string_view name) {
   const auto part_of_a_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
   for (size_t at = formula.find(name); at != std::string_view::npos; at = formula.find(name, at + 1)) {
     const size_t end = at + name.size();
@@ -83,7 +83,7 @@ std::string plan_text(const Plan& plan) {
   for (int i = 0; i < plan.term_count; ++i) {
     const PlanTerm& term = plan.terms[i];
     const bool used = std::any_of(plan.buffers, plan.buffers + plan.buffer_count, [&](const PlannedBuffer& buffer) {
-      return buffer.bytes > 0 && names(buffer.formula, term.name);
+      return buffer.bytes > 0 && contains_word(buffer.formula, term.name);
     });
     if (used) terms.add({term.name, grouped(static_cast<uint64_t>(term.value)), term.meaning});
   }

@@ -13,12 +13,12 @@ struct Sum {
   double flop = 0, bytes = 0;
 };
 
-// Returns the sum over the ops of a pass with all outputs. If `instead` is true, returns the sum over the ops "first
-// rows", which replace some of them if all outputs read only the first row of each text.
+// Returns the sum over the ops that compute all outputs. If `instead` is true, returns the sum over the ops of the part
+// "first rows" alone. They replace other ops if all outputs read only the first row of each text.
 Sum sum_of(std::span<const ProgramLine> lines, bool instead = false) {
   Sum sum;
   for (const ProgramLine& line : lines) {
-    if (line.instead != instead) continue;
+    if (line.in_first_rows != instead) continue;
     sum.flop += line.flop;
     sum.bytes += line.bytes;
   }
@@ -32,7 +32,7 @@ std::string mega(double bytes) { return fixed(bytes / 1e6, 3); }
 struct Block {
   int layer;  // -1 if the part is not a layer.
   std::span<const ProgramLine> lines;
-  int shown_as = -1;  // The layer whose lines are shown for this layer.
+  int shown_as = -1;  // The first layer with the same ops, whose lines are shown for this one; or this layer.
 };
 
 bool same_block(const ProgramLine& a, const ProgramLine& b) {
@@ -49,7 +49,7 @@ std::vector<Block> blocks_of(std::span<const ProgramLine> lines) {
     block.shown_as = block.layer;
     for (const Block& other : blocks) {
       if (block.layer < 0 || other.layer < 0 || other.shown_as != other.layer) continue;
-      if (std::equal(block.lines.begin(), block.lines.end(), other.lines.begin(), other.lines.end(), alike)) {
+      if (std::equal(block.lines.begin(), block.lines.end(), other.lines.begin(), other.lines.end(), is_same_op)) {
         block.shown_as = other.layer;
         break;
       }
@@ -64,8 +64,8 @@ std::string layers_text(const std::vector<int>& layers) {
   return (layers.size() == 1 ? "layer " : "layers ") + ranges_text(layers);
 }
 
-// Returns the table of the ops of all blocks that are shown. The columns that describe a stage are filled only for the
-// first op of the stage.
+// Returns the table of the ops of all blocks that are not shown as another layer. The columns that describe a stage are
+// filled only for the first op of the stage.
 std::string ops_text(const std::vector<Block>& blocks) {
   Table table({"stage", "part", "loops over", "when", "op", "GFLOP", "MB", "operands"},
               {true, false, false, false, false, true, true, false});
@@ -106,8 +106,8 @@ std::string ops_text(const std::vector<Block>& blocks) {
   return text + notes[row];
 }
 
-// Returns the sums of the parts in their order. Layers that are alike are one part, and so are all copies of hidden
-// states that a caller may want.
+// Returns the sum for each part, in the order of the parts. Layers with the same ops count as one part. All copies of
+// hidden states, which a caller may ask for, count as one more part.
 std::vector<std::pair<std::string, Sum>> sums_of(const std::vector<Block>& blocks) {
   struct Part {
     std::string name;
@@ -123,7 +123,7 @@ std::vector<std::pair<std::string, Sum>> sums_of(const std::vector<Block>& block
   };
   for (const Block& block : blocks) {
     for (const ProgramLine& line : block.lines) {
-      if (line.instead) continue;
+      if (line.in_first_rows) continue;
       const std::string name = line.part;
       Part& part = name.ends_with("'s rows") ? part_of("hidden states")
                                              : part_of(block.layer < 0 ? name : std::to_string(block.shown_as));
@@ -183,7 +183,7 @@ nlohmann::ordered_json program_json(std::span<const ProgramLine> lines, int64_t 
     ops.push_back({{"stage", line.stage},
                    {"joins", line.joins},
                    {"part", line.part},
-                   {"instead", line.instead},
+                   {"instead", line.in_first_rows},
                    {"loops_over", line.domain},
                    {"condition", line.condition},
                    {"op", line.op},

@@ -11,12 +11,12 @@
 namespace linformer::cli {
 namespace {
 
-constexpr size_t listed = 8;  // More values than this are shown as a range.
+constexpr size_t listed = 8;  // At most this many values are listed one by one.
 
 bool is_none(const ProjectionInfo& projection) { return std::string_view(projection.kind) == "none"; }
 
 std::string kind_text(const ProjectionInfo& projection) {
-  return is_none(projection) ? "none (full attention)" : words_of(projection.kind);
+  return is_none(projection) ? "none (full attention)" : underscores_to_spaces(projection.kind);
 }
 
 bool is_scaled(const ProjectionInfo& projection) { return std::string_view(projection.length_scale) != "none"; }

@@ -8,9 +8,11 @@
 
 namespace linformer::cli {
 
-// Returns the kinds and the k of the projections. If layers differ, it describes ranges of layers.
+// Returns the kinds and the k (number of compressed rows) of the projections. If layers differ, describes ranges of
+// layers.
 std::string projection_text(const EncoderParts& encoder);
-// Returns the number of distinct projections and what shares them. Returns "" if there are no projections.
+// Returns the number of different projections, and whether heads, keys and values, or layers share them. Returns "" if
+// there are no projections.
 std::string sharing_text(const EncoderParts& encoder);
 nlohmann::ordered_json projections_json(const EncoderParts& encoder);
 // Returns null if there are no projections.

@@ -1,5 +1,4 @@
-// The descriptions of an encoder, or a decoder, of a model and of its layers and projections, as the library returns
-// them.
+// What the library says about a model's encoder or decoder, and about its layers and projections.
 #pragma once
 
 #include <vector>

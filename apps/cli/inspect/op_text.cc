@@ -69,7 +69,7 @@ std::optional<std::string> common_operands(std::string_view a, std::string_view 
   return common;
 }
 
-bool alike(const ProgramLine& a, const ProgramLine& b) {
+bool is_same_op(const ProgramLine& a, const ProgramLine& b) {
   const auto same = [](std::string_view text, std::string_view other) { return text == other; };
   return a.joins == b.joins && same(a.domain, b.domain) && same(a.condition, b.condition) && same(a.op, b.op) &&
          a.flop == b.flop && a.bytes == b.bytes && common_operands(a.operands, b.operands).has_value();

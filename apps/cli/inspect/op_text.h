@@ -17,7 +17,7 @@ int layer_of(const ProgramLine& line);
 // give "x[4, 8] * layers.*.fc1[8, 8]".
 std::optional<std::string> common_operands(std::string_view a, std::string_view b);
 // Returns whether two lines are the same op on the same shapes, if their layers are ignored.
-bool alike(const ProgramLine& a, const ProgramLine& b);
+bool is_same_op(const ProgramLine& a, const ProgramLine& b);
 // Returns a text such as "0", "0 and 2", "1 to 11" or "0 to 2, 4 to 6". `numbers` must be in ascending order.
 std::string ranges_text(const std::vector<int>& numbers);
 

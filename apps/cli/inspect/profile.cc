@@ -16,8 +16,8 @@ bool same_op(const ProgramLine& a, const ProgramLine& b) {
   return same(a.domain, b.domain) && same(a.condition, b.condition) && same(a.op, b.op);
 }
 
-// Adds the line of a layer to the first op that does the same and to which only earlier layers were added. Returns
-// false if there is none.
+// Adds the line of a layer to the first of `ops` that is the same op and to which only earlier layers were added.
+// Returns false if there is none.
 bool add_to(std::vector<ProfiledOp>* ops, const ProgramLine& line, int layer) {
   for (ProfiledOp& op : *ops) {
     if (op.layers.empty() || op.layers.back() >= layer || !same_op(op.line, line)) continue;

@@ -13,7 +13,8 @@ namespace linformer::cli {
 // An op of a profile. The same op of several layers is one ProfiledOp.
 struct ProfiledOp {
   std::vector<int> layers;  // Empty if the op belongs to no layer.
-  // The line of the first layer. Its numbers are the sums over all layers, and numbers in names that differ are "*".
+  // The line of the first layer, with two changes: its amounts are the sums over all layers, and a number in a name is
+  // replaced by "*" if the layers differ in it.
   ProgramLine line;
 };
 // Returns the profile of sessions that have the same model and options, summed over the sessions, the slowest op first.

@@ -12,7 +12,7 @@ BackendKind parse_backend(const std::string& name) {
   return name == "openblas" ? BackendKind::openblas : BackendKind::native;
 }
 
-int parse_device(const std::string& name) {
+int parse_device_number(const std::string& name) {
   constexpr std::string_view prefix = "cuda:";
   if (name == "cpu") return -1;
   if (name == "cuda") return 0;

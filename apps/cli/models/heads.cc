@@ -23,7 +23,7 @@ int find_head(const Model& model, const std::string& name) {
               "and 'linformer encode --what hidden' saves the hidden states");
   }
   if (info.has_decoder) {
-    throw DataError("this model's classification heads read its decoder, which only the library runs");
+    throw DataError("this model's classification heads need the decoder, which only the library runs");
   }
   if (name.empty()) return 0;
   std::vector<std::string> names;
@@ -64,7 +64,7 @@ bool is_for(const HeadInfo& head, TokenHead use) {
 
 }  // namespace
 
-std::string other_command(const HeadInfo& head) {
+std::string use_and_command(const HeadInfo& head) {
   if (!head.each_token) return "gives one answer for a text; use 'linformer classify'";
   const std::string saved = "'linformer encode --what logits:" + std::string(head.name) + "'";
   if (is_for(head, TokenHead::tags)) return "labels tokens; use 'linformer tag', or save its scores with " + saved;
@@ -80,14 +80,14 @@ int find_token_head(const Model& model, const std::string& name, TokenHead use) 
   if (!name.empty()) {
     const HeadInfo head = model.head(named);
     if (is_for(head, use)) return named;
-    throw UsageError("head '" + std::string(head.name) + "' " + other_command(head));
+    throw UsageError("head '" + std::string(head.name) + "' " + use_and_command(head));
   }
   for (int i = 0; i < model.info().heads; ++i) {
     if (is_for(model.head(i), use)) return i;
   }
   const HeadInfo first = model.head(0);
   throw DataError("this model has no head that " + std::string(wanted) + ": head '" + std::string(first.name) + "' " +
-                  other_command(first));
+                  use_and_command(first));
 }
 
 std::vector<std::string> class_labels(const Model& model, int head) {

@@ -64,7 +64,7 @@ std::optional<size_t> LabelNames::find(const std::string& word) const {
   return whole && *whole != word ? find(*whole) : index_in(word, size());
 }
 
-std::string LabelNames::unknown(const std::string& word) const {
+std::string LabelNames::unknown_label_message(const std::string& word) const {
   std::string sentence =
       "label '" + excerpt(word, 60) + "' is not one of this model's labels: " + list_of_labels(names_);
   const bool indices = names_.front() == "0";  // Labels without names are their indices.

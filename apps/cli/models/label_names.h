@@ -18,7 +18,7 @@ class LabelNames {
   // that differs from it in case alone, then "LABEL_i" (as in transformers), then an index. "1.0" names what "1" names.
   std::optional<size_t> find(const std::string& word) const;
   // Returns the error message for a word that names no class. The message lists the labels.
-  std::string unknown(const std::string& word) const;
+  std::string unknown_label_message(const std::string& word) const;
 
   const std::vector<std::string>& all() const { return names_; }
   size_t size() const { return names_.size(); }
@@ -31,7 +31,7 @@ class LabelNames {
 };
 
 // Returns the index of the label that equals `name`. If no label does, `name` is read as an index. Returns nullopt if
-// it is not an index of a label.
+// `name` is neither a label nor an index of one.
 std::optional<size_t> class_of(const std::vector<std::string>& labels, const std::string& name);
 
 // Returns the names separated by commas. Only the first ten are listed; if there are more, the number of all names

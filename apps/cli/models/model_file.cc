@@ -19,7 +19,7 @@ std::shared_ptr<const Model> load_model(const std::string& path) {
     throw DataError(std::string(loaded.status().message()) + ". " + advice +
                     " and make a model file of that folder with linformer-convert");
   }
-  return take(std::move(loaded));
+  return value_or_throw(std::move(loaded));
 }
 
 void require_tokens(const Model& model, const std::string& path) {
@@ -40,7 +40,7 @@ void require_masked_lm(const Model& model, const std::string& path) {
     throw DataError(path + ": this model has no masked-LM head; 'linformer inspect' shows what it has");
   }
   if (model.info().has_decoder) {
-    throw DataError(path + ": this model's language head reads its decoder, which only the library runs");
+    throw DataError(path + ": this model's masked-LM head needs the decoder, which only the library runs");
   }
 }
 
@@ -53,7 +53,7 @@ void require_tokenizer(const Model& model, const std::string& path) {
 
 Tokenizer load_tokenizer(const std::shared_ptr<const Model>& model, const std::string& path) {
   require_tokenizer(*model, path);
-  return take(Tokenizer::create(model));
+  return value_or_throw(Tokenizer::create(model));
 }
 
 }  // namespace linformer::cli

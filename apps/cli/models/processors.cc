@@ -32,7 +32,7 @@ std::string first_line(const std::string& path) {
 
 // Returns how many processors a quota of `quota` microseconds in each `period` amounts to. Returns nullopt if there is
 // no quota ("max" or -1) or a value is not a number.
-std::optional<double> share_of(std::string_view quota, std::string_view period) {
+std::optional<double> processors_of_quota(std::string_view quota, std::string_view period) {
   const std::optional<int64_t> used = number_of(quota), of = number_of(period);
   if (!used || !of || *used <= 0 || *of <= 0) return std::nullopt;
   return static_cast<double>(*used) / static_cast<double>(*of);
@@ -43,12 +43,12 @@ std::optional<double> quota_v2(const std::string& folder) {
   const std::string line = first_line(folder + "/cpu.max");
   const size_t space = line.find(' ');
   if (space == std::string::npos) return std::nullopt;
-  return share_of(std::string_view(line).substr(0, space), std::string_view(line).substr(space + 1));
+  return processors_of_quota(std::string_view(line).substr(0, space), std::string_view(line).substr(space + 1));
 }
 
 // Reads the quota of a group of cgroups version 1, which has a file for each of the two numbers.
 std::optional<double> quota_v1(const std::string& folder) {
-  return share_of(first_line(folder + "/cpu.cfs_quota_us"), first_line(folder + "/cpu.cfs_period_us"));
+  return processors_of_quota(first_line(folder + "/cpu.cfs_quota_us"), first_line(folder + "/cpu.cfs_period_us"));
 }
 
 // Returns the smallest quota of `group` and the groups above it. `group` is a path as in /proc/self/cgroup. In a
@@ -87,7 +87,7 @@ std::optional<double> quota_of_line(const std::string& line, const std::string& 
   return quota ? quota : smallest(groups + "/cpu", group, quota_v1);
 }
 
-int affinity() {
+int processors_in_affinity_mask() {
 #if defined(__linux__)
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
@@ -99,7 +99,7 @@ int affinity() {
 }  // namespace
 
 int processors(const std::string& root) {
-  double count = affinity();
+  double count = processors_in_affinity_mask();
   std::ifstream in(root + "/proc/self/cgroup");
   for (std::string line; std::getline(in, line);) {
     const std::optional<double> quota = quota_of_line(line, root + "/sys/fs/cgroup");

@@ -9,13 +9,14 @@
 namespace linformer::cli {
 namespace {
 
-// A call starts at the latest when the waiting texts have this many bytes.
+// A call of the library starts at the latest when the queued texts have this many bytes.
 constexpr size_t most_bytes = size_t{8} << 20;
 // The number of texts in a call is adapted until a call takes between these times. Answers then come steadily, and
 // threads seldom wait for the last text of a call.
 constexpr double short_seconds = 0.2, long_seconds = 1;
 
-// Returns the error message for a pair of texts that doesn't fit into a window, with the flag that helps.
+// Returns the error message for a pair of texts that doesn't fit into a window. The message names the option that
+// helps, if there is one.
 std::string no_room_sentence(const BeyondLimit& beyond) {
   const char* const names[] = {"first", "second"};
   const bool none = beyond.limit == TextLimit::room;
@@ -29,12 +30,12 @@ std::string no_room_sentence(const BeyondLimit& beyond) {
 
 }  // namespace
 
-void refuse(const Status& status) {
+void throw_creation_error(const Status& status) {
   if (status.code() == Code::invalid_argument) throw UsageError(status.message());
   throw DataError(status.message());
 }
 
-std::string explained(const TextReport& report, bool can_window) {
+std::string error_message_of(const TextReport& report, bool can_window) {
   const BeyondLimit& beyond = report.beyond;
   std::string sentence = report.status.message();
   if (beyond.limit == TextLimit::room || beyond.limit == TextLimit::overlap) sentence = no_room_sentence(beyond);
@@ -44,8 +45,8 @@ std::string explained(const TextReport& report, bool can_window) {
   return sentence;
 }
 
-std::function<std::string(const TextReport& report)> explaining(bool can_window) {
-  return [can_window](const TextReport& report) { return explained(report, can_window); };
+std::function<std::string(const TextReport& report)> error_explainer(bool can_window) {
+  return [can_window](const TextReport& report) { return error_message_of(report, can_window); };
 }
 
 void TextQueue::add(std::unique_ptr<Job> job, std::string text, std::optional<std::string> pair) {
@@ -89,7 +90,7 @@ void TextQueue::flush() {
   const auto answer = [&](size_t index, const TextReport& report, std::span<const float> values) {
     try {
       pass_errors();
-      take(*jobs_[index], report, values);
+      pass_answer(*jobs_[index], report, values);
       ++next;
     } catch (...) {
       thrown = std::current_exception();
@@ -106,7 +107,7 @@ void TextQueue::flush() {
   bytes_ = 0;
 }
 
-void TextQueue::take(Job& job, const TextReport& report, std::span<const float> values) {
+void TextQueue::pass_answer(Job& job, const TextReport& report, std::span<const float> values) {
   job.tokens = report.tokens;
   job.total_tokens = report.total_tokens;
   job.windows = report.windows;

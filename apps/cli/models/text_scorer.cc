@@ -2,9 +2,9 @@
 
 namespace linformer::cli {
 
-TextScorer score_by_heads(const std::shared_ptr<const Model>& model, const ClassifierOptions& options) {
+TextScorer make_head_scorer(const std::shared_ptr<const Model>& model, const ClassifierOptions& options) {
   Result<Classifier> made = Classifier::create(model, options);
-  if (!made.ok()) refuse(made.status());
+  if (!made.ok()) throw_creation_error(made.status());
   const auto classifier = std::make_shared<Classifier>(std::move(made.value()));
   TextScorer scorer;
   scorer.compute = [classifier](std::span<const TextInput> inputs, const TextQueue::Answer& answer) {
@@ -17,9 +17,9 @@ TextScorer score_by_heads(const std::shared_ptr<const Model>& model, const Class
   return scorer;
 }
 
-TextScorer score_by_labels(const std::shared_ptr<const Model>& model, const ZeroShotOptions& options) {
+TextScorer make_label_scorer(const std::shared_ptr<const Model>& model, const ZeroShotOptions& options) {
   Result<ZeroShotClassifier> made = ZeroShotClassifier::create(model, options);
-  if (!made.ok()) refuse(made.status());
+  if (!made.ok()) throw_creation_error(made.status());
   const auto classifier = std::make_shared<ZeroShotClassifier>(std::move(made.value()));
   TextScorer scorer;
   scorer.compute = [classifier](std::span<const TextInput> inputs, const TextQueue::Answer& answer) {

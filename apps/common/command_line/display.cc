@@ -13,7 +13,7 @@ std::string padded(std::string_view text, int width, bool number) {
   return number ? fill + std::string(text) : std::string(text) + fill;
 }
 
-std::string words_of(std::string name) {
+std::string underscores_to_spaces(std::string name) {
   std::replace(name.begin(), name.end(), '_', ' ');
   return name;
 }
@@ -58,7 +58,7 @@ std::string byte_size(uint64_t bytes) {
 
 std::string fixed(double value, int places) {
   if (std::isnan(value)) return "-";
-  // The digits of the largest number, with room for a sign and the decimal point.
+  // The number of characters of the largest double without decimal places: its digits, a sign and the decimal point.
   constexpr size_t longest = std::numeric_limits<double>::max_exponent10 + 3;
   std::string text(longest + static_cast<size_t>(places), '\0');
   const auto written = std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed, places);
@@ -78,7 +78,7 @@ std::string shortest_text(float value) {
   return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 
-double shortest(float value) {
+double double_of_shortest_text(float value) {
   if (!std::isfinite(value)) return value;
   const std::string text = shortest_text(value);
   double result = value;

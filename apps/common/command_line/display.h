@@ -16,8 +16,8 @@ using system::terminal_width;
 using terminal::display_width;
 using terminal::excerpt;
 using terminal::excerpt_of_end;
-using terminal::excerpt_of_part;
 using terminal::json_text;
+using terminal::printable_text;
 using terminal::shows_colors;
 using terminal::uncut;
 
@@ -39,7 +39,7 @@ class Table {
 };
 
 // Returns `name` with spaces in place of underscores, such as "mean over max tokens".
-std::string words_of(std::string name);
+std::string underscores_to_spaces(std::string name);
 // Returns the number with a comma after each group of three digits, such as "12,345,678".
 std::string grouped(uint64_t value);
 // Returns a size such as "1.5 MiB". Sizes below 1 KiB are shown in whole bytes.
@@ -51,6 +51,6 @@ std::string significant(double value, int digits);
 // Returns the shortest decimal that parses to the same float, or "-" if `value` is NaN.
 std::string shortest_text(float value);
 // Returns the double that is nearest to the text of shortest_text(value). JSON then shows the same digits.
-double shortest(float value);
+double double_of_shortest_text(float value);
 
 }  // namespace linformer::cli

@@ -39,7 +39,7 @@ inline void check(const Status& status) {
 }
 
 template <class T>
-T take(Result<T> result) {
+T value_or_throw(Result<T> result) {
   check(result.status());
   return std::move(*result);
 }

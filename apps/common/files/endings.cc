@@ -76,7 +76,7 @@ bool is_file(const std::string& path) {
 
 }  // namespace
 
-std::string contradicted_ending(const std::string& path, FileFormat format) {
+std::string wrong_ending_message(const std::string& path, FileFormat format) {
   std::string ending = std::filesystem::path(path).extension().string();
   std::transform(ending.begin(), ending.end(), ending.begin(), [](unsigned char c) { return std::tolower(c); });
   const auto* const known = std::find_if(std::begin(endings), std::end(endings),

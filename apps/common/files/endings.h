@@ -12,6 +12,6 @@ enum class FileFormat { model, safetensors, npy, json_lines, csv, tsv, text, svg
 // format, returns an error message with the right ending, such as "emb.csv would hold an array (npy) and not CSV: end
 // its name in .npy". Otherwise returns an empty string. Also returns an empty string if the ending is unknown, if there
 // is no ending, and if the output is standard output, a device or a FIFO. Never throws.
-std::string contradicted_ending(const std::string& path, FileFormat format);
+std::string wrong_ending_message(const std::string& path, FileFormat format);
 
 }  // namespace linformer::files

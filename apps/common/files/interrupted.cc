@@ -19,7 +19,7 @@ static_assert(std::atomic<size_t>::is_always_lock_free, "a signal handler may no
 
 void count_answers(size_t records) { counted = (counted == uncounted ? 0 : counted) + records; }
 
-void answers_written() { answered.store(counted, std::memory_order_relaxed); }
+void mark_answers_written() { answered.store(counted, std::memory_order_relaxed); }
 
 void report_interruption(bool unfinished) {
   size_t count = answered.load(std::memory_order_relaxed);

@@ -27,7 +27,7 @@ std::string options_of(const Command& command, const std::string& indent) {
     if (!option.choices.empty()) {
       choices += indent + "  " + pattern(option) + ") _linformer_words '" + words(option.choices) + "'; return ;;\n";
     } else {
-      std::string& list = is_path(option.value) ? paths : others;
+      std::string& list = is_path_placeholder(option.value) ? paths : others;
       list += (list.empty() ? "" : "|") + pattern(option);
     }
   }

@@ -13,7 +13,7 @@ class App;
 
 namespace linformer::help {
 
-// Help of a command that is not in the CLI11 tables.
+// The texts of a command's help that the CLI11 tables don't contain.
 struct Texts {
   std::vector<std::string> most_used;  // The options that --help shows, such as "--input".
   std::vector<std::string> examples;   // Command lines. --help shows the first two.
@@ -36,7 +36,7 @@ struct Command {
 };
 
 // Adds --help, --help-all and --help-format to a command or a program. `texts` is called when one of these options is
-// used. A command that is added to a program later needs its own call.
+// used. A call for a program adds no options to its commands.
 void set_help(CLI::App* app, std::function<Texts()> texts);
 
 // Returns the options, arguments and subcommands of `app`. `name` is the full name, such as "linformer classify".

@@ -21,7 +21,7 @@ std::string option_line(const std::string& program, const std::string& condition
   if (!option.value.empty()) {
     std::string choices;
     for (const std::string& choice : option.choices) choices += (choices.empty() ? "" : " ") + choice;
-    out += is_path(option.value) ? " -r -F" : choices.empty() ? " -x" : " -x -a " + fish_quoted(choices);
+    out += is_path_placeholder(option.value) ? " -r -F" : choices.empty() ? " -x" : " -x -a " + fish_quoted(choices);
   }
   return out + " -d " + fish_quoted(summary(option.text)) + "\n";
 }

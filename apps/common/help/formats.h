@@ -29,14 +29,14 @@ std::string last_word(const std::string& name);
 // Returns the name with hyphens in place of spaces, for man pages and shell functions, such as "linformer-classify".
 std::string hyphenated(std::string name);
 // Returns the part of `text` before its first semicolon outside parentheses. Defaults and details follow the semicolon.
-std::string first_part(const std::string& text);
-// Returns first_part(text), cut to 80 columns for a line in a shell's list.
+std::string text_before_semicolon(const std::string& text);
+// Returns text_before_semicolon(text), cut to 80 columns for a line in a shell's list.
 std::string summary(const std::string& text);
 // Returns the groups of the options, in the order in which they first occur. "Help" is the last.
 std::vector<std::string> groups_of(const Command& command);
 // Returns whether the value or argument named `value`, such as "FILE", is a path that a shell can complete.
-bool is_path(const std::string& value);
+bool is_path_placeholder(const std::string& value);
 // Returns the positional arguments for a usage line, such as "MODEL [TEXT...]".
-std::string arguments_of(const Command& command);
+std::string positional_usage(const Command& command);
 
 }  // namespace linformer::help

@@ -42,7 +42,7 @@ bool has_name(const Option& option, const std::string& name) {
 
 std::string start(const Command& command) {
   std::string out = "Usage: " + command.name + (command.commands.empty() ? "" : " COMMAND");
-  const std::string arguments = arguments_of(command);
+  const std::string arguments = positional_usage(command);
   out += (arguments.empty() ? "" : " " + arguments) + " [OPTIONS]\n";
   for (const std::string& line : wrapped(command.text, screen_columns)) out += line + "\n";
   if (!command.positionals.empty()) out += "\n";
@@ -97,7 +97,7 @@ std::string hyphenated(std::string name) {
   return name;
 }
 
-std::string first_part(const std::string& text) {
+std::string text_before_semicolon(const std::string& text) {
   int depth = 0;
   for (size_t i = 0; i < text.size(); ++i) {
     depth += text[i] == '(' ? 1 : text[i] == ')' ? -1 : 0;
@@ -108,7 +108,7 @@ std::string first_part(const std::string& text) {
 
 std::string summary(const std::string& text) {
   constexpr size_t most_columns = 80;
-  std::string start = first_part(text);
+  std::string start = text_before_semicolon(text);
   if (start.size() > most_columns) start = wrapped(start, most_columns - 4)[0] + " ...";
   return start;
 }
@@ -124,13 +124,13 @@ std::vector<std::string> groups_of(const Command& command) {
   return groups;
 }
 
-bool is_path(const std::string& value) {
+bool is_path_placeholder(const std::string& value) {
   static const std::vector<std::string> paths = {"FILE", "DIR", "PATH", "MODEL", "FIRST", "SECOND", "CHECKPOINT"};
   const bool several = value.ends_with("...");  // "FILE..."
   return std::find(paths.begin(), paths.end(), value.substr(0, value.size() - (several ? 3 : 0))) != paths.end();
 }
 
-std::string arguments_of(const Command& command) {
+std::string positional_usage(const Command& command) {
   std::string out;
   for (const Option& option : command.positionals) {
     const std::string name = option.names[0] + (option.repeated ? "..." : "");
@@ -153,7 +153,7 @@ std::string short_help(const Command& command) {
     for (const Option& option : command.options) {
       if (!has_name(option, name)) continue;
       Option brief = option;
-      brief.text = first_part(option.text);
+      brief.text = text_before_semicolon(option.text);
       out += row(brief);
     }
   }

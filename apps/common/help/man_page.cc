@@ -85,7 +85,7 @@ std::string man_page(const Command& command, const std::string& version) {
                     " 1 \"\" \"" + escaped(version) + "\" \"User Commands\"\n.SH NAME\n" + escaped(name) + " \\- " +
                     escaped(text) + "\n.SH SYNOPSIS\n" + bold(command.name);
   if (!command.commands.empty()) out += " " + italic("COMMAND");
-  const std::string arguments = arguments_of(command);
+  const std::string arguments = positional_usage(command);
   if (!arguments.empty()) out += " " + italic(arguments);
   out += " [" + italic("OPTIONS") + "]\n";
   if (!command.texts.notes.empty()) out += ".SH DESCRIPTION\n";

@@ -25,7 +25,7 @@ std::string value_of(const Option& option) {
     for (const std::string& choice : option.choices) out += (out.back() == '(' ? "" : " ") + choice;
     return out + ")";
   }
-  return out + (is_path(option.value) ? "_files" : " ");
+  return out + (is_path_placeholder(option.value) ? "_files" : " ");
 }
 
 // Returns the specifications of all options and arguments for zsh's _arguments. An example is '(-i
@@ -49,7 +49,7 @@ std::string arguments_of_zsh(const Command& command, const std::string& indent) 
   }
   for (const Option& option : command.positionals) {
     out += " \\\n" + indent + "'" + (option.repeated ? "*" : "") + ":" + zsh_quoted(option.names[0]) + ":" +
-           (is_path(option.names[0]) ? "_files" : " ") + "'";
+           (is_path_placeholder(option.names[0]) ? "_files" : " ") + "'";
   }
   return out;
 }

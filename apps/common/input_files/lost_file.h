@@ -21,12 +21,12 @@ void set_final_message(FinalMessage (*format)(const std::string& sentence));
 // A guard for the mapping `bytes` of the file `path`. If another process truncates the file while the guard exists, an
 // access to a page beyond the new end removes the temporary files (temporary_names.h) and ends the process with exit
 // code 1. Any other SIGBUS is handled as it was before. Thread-safe.
-class LostFile {
+class TruncationGuard {
  public:
-  LostFile(std::span<const std::byte> bytes, const std::string& path);
-  ~LostFile();
-  LostFile(const LostFile&) = delete;
-  LostFile& operator=(const LostFile&) = delete;
+  TruncationGuard(std::span<const std::byte> bytes, const std::string& path);
+  ~TruncationGuard();
+  TruncationGuard(const TruncationGuard&) = delete;
+  TruncationGuard& operator=(const TruncationGuard&) = delete;
 
  private:
   struct Mapping;

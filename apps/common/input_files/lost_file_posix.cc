@@ -12,7 +12,7 @@
 namespace linformer::files {
 
 // An entry of a list that the signal handler may read at any time in any thread, so entries are reused and never freed.
-struct LostFile::Mapping {
+struct TruncationGuard::Mapping {
   std::atomic<uintptr_t> begin = 0, end = 0;  // An unused entry has end = 0.
   FinalMessage message;                       // Changes only while the entry is unused.
   Mapping* next = nullptr;
@@ -27,7 +27,7 @@ FinalMessage (*format_message)(const std::string& sentence) = line_on_standard_e
 }  // namespace
 
 struct Mappings {
-  static std::atomic<LostFile::Mapping*> first;
+  static std::atomic<TruncationGuard::Mapping*> first;
   static std::mutex changes;
   static struct sigaction before;  // The action for SIGBUS before the handler was installed.
 
@@ -44,7 +44,7 @@ struct Mappings {
     const auto place = reinterpret_cast<uintptr_t>(info->si_addr);
     // si_addr is the address of a lost page only if si_code is BUS_ADRERR. A signal from another process has no
     // address.
-    const LostFile::Mapping* lost = info->si_code == BUS_ADRERR ? first.load() : nullptr;
+    const TruncationGuard::Mapping* lost = info->si_code == BUS_ADRERR ? first.load() : nullptr;
     while (lost != nullptr && (place < lost->begin.load() || place >= lost->end.load())) lost = lost->next;
     if (lost == nullptr) {
       // Restores the earlier action. If an instruction faulted, it is repeated after this handler returns and raises
@@ -62,13 +62,13 @@ struct Mappings {
   }
 };
 
-std::atomic<LostFile::Mapping*> Mappings::first = nullptr;
+std::atomic<TruncationGuard::Mapping*> Mappings::first = nullptr;
 std::mutex Mappings::changes;
 struct sigaction Mappings::before = {};
 
 void set_final_message(FinalMessage (*format)(const std::string& sentence)) { format_message = format; }
 
-LostFile::LostFile(std::span<const std::byte> bytes, const std::string& path) {
+TruncationGuard::TruncationGuard(std::span<const std::byte> bytes, const std::string& path) {
   const std::lock_guard lock(Mappings::changes);
   static const bool handled = [] {
     struct sigaction action {};
@@ -94,7 +94,7 @@ LostFile::LostFile(std::span<const std::byte> bytes, const std::string& path) {
   Mappings::first = mapping_;
 }
 
-LostFile::~LostFile() {
+TruncationGuard::~TruncationGuard() {
   const std::lock_guard lock(Mappings::changes);
   mapping_->end = 0;
 }

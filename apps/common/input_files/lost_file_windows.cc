@@ -5,8 +5,8 @@ namespace linformer::files {
 
 void set_final_message(FinalMessage (*)(const std::string& sentence)) {}
 
-LostFile::LostFile(std::span<const std::byte>, const std::string&) : mapping_(nullptr) {}
+TruncationGuard::TruncationGuard(std::span<const std::byte>, const std::string&) : mapping_(nullptr) {}
 
-LostFile::~LostFile() = default;
+TruncationGuard::~TruncationGuard() = default;
 
 }  // namespace linformer::files

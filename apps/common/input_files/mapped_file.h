@@ -22,12 +22,12 @@ class MappedFile {
   std::span<const std::byte> bytes() const { return bytes_; }
   // Returns the system's reason if a regular file that isn't empty was opened but could not be mapped. Otherwise
   // returns an empty string.
-  const std::string& refusal() const { return refusal_; }
+  const std::string& mapping_error() const { return mapping_error_; }
 
  private:
-  std::string refusal_;
+  std::string mapping_error_;
   std::span<const std::byte> bytes_;
-  std::optional<LostFile> guard_;
+  std::optional<TruncationGuard> guard_;
 };
 
 }  // namespace linformer::files

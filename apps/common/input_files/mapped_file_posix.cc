@@ -19,7 +19,7 @@ MappedFile::MappedFile(const std::string& path) {
     const size_t size = static_cast<size_t>(facts.st_size);
     void* const address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
     if (address == MAP_FAILED) {
-      refusal_ = std::strerror(errno);
+      mapping_error_ = std::strerror(errno);
     } else {
       bytes_ = {static_cast<const std::byte*>(address), size};
     }

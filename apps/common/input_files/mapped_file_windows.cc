@@ -20,7 +20,7 @@ MappedFile::MappedFile(const std::string& path) {
   if (::GetFileType(file) == FILE_TYPE_DISK && ::GetFileSizeEx(file, &size) != 0 && size.QuadPart > 0) {
     const HANDLE mapping = ::CreateFileMappingW(file, nullptr, PAGE_READONLY, 0, 0, nullptr);
     const void* const address = mapping == nullptr ? nullptr : ::MapViewOfFile(mapping, FILE_MAP_READ, 0, 0, 0);
-    if (address == nullptr) refusal_ = last_reason();
+    if (address == nullptr) mapping_error_ = last_reason();
     if (mapping != nullptr) ::CloseHandle(mapping);  // The view keeps the mapping alive.
     if (address != nullptr) {
       bytes_ = {static_cast<const std::byte*>(address), static_cast<size_t>(size.QuadPart)};

@@ -38,7 +38,7 @@ std::string quoted(const std::string& path) {
 
 }  // namespace
 
-std::vector<ModelUse> uses_of(const Model& model) {
+std::vector<ModelUse> commands_that_run(const Model& model) {
   const ModelInfo info = model.info();
   Uses uses;
   if (info.has_decoder) return uses;

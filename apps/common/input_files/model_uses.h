@@ -15,7 +15,7 @@ struct ModelUse {
 
 // Returns the commands that can run `model`, with the commands for its heads first. The result is empty if only the
 // library can run it.
-std::vector<ModelUse> uses_of(const Model& model);
+std::vector<ModelUse> commands_that_run(const Model& model);
 
 // Returns the command line that runs `use` with the model file `path`. The path is quoted if the shell needs it.
 std::string command_line(const ModelUse& use, const std::string& path);

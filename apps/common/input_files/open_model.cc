@@ -10,10 +10,10 @@ namespace linformer::files {
 Result<std::shared_ptr<const Model>> open_model(const std::string& path, const LoadOptions& options) {
   if (options.access == Access::read) return Model::load(path.c_str(), options);
   auto file = std::make_unique<MappedFile>(path);
-  // Model::load(path) would map the file without a LostFile, so it is not tried here.
-  if (!file->refusal().empty()) {
+  // Model::load(path) would map the file without a TruncationGuard, so it is not tried here.
+  if (!file->mapping_error().empty()) {
     return Status::error(Code::io_error, "cannot map %s: %s; use --no-mmap to read it instead", path.c_str(),
-                         file->refusal().c_str());
+                         file->mapping_error().c_str());
   }
   // If the file could not be opened, Model::load() returns the error that says what is wrong with the path.
   if (file->bytes().empty()) return Model::load(path.c_str(), options);

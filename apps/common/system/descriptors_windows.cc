@@ -59,7 +59,7 @@ FileFacts facts_of(int descriptor) { return facts_from(handle_of(descriptor)); }
 int open_for_reading(const std::string& path) {
   const HANDLE handle = opened(path, GENERIC_READ);
   if (handle == INVALID_HANDLE_VALUE) {
-    files::set_errno();
+    files::set_errno_from_last_error();
     return -1;
   }
   const int flags = _O_RDONLY | _O_BINARY | _O_NOINHERIT;
@@ -75,7 +75,7 @@ std::ptrdiff_t read_some(int descriptor, void* to, size_t count) {
   const DWORD asked = static_cast<DWORD>(std::min(count, size_t{1} << 30));
   if (::ReadFile(handle_of(descriptor), to, asked, &done, nullptr) != 0) return static_cast<std::ptrdiff_t>(done);
   if (::GetLastError() == ERROR_BROKEN_PIPE) return 0;  // The writer has closed the pipe.
-  files::set_errno();
+  files::set_errno_from_last_error();
   return -1;
 }
 

@@ -13,8 +13,8 @@ struct ChildOutput {
 // Starts this program as a child with the given arguments and waits until it ends. Throws std::runtime_error if the
 // system can't make a pipe or a process.
 ChildOutput output_of_own_child(const std::vector<std::string>& arguments);
-// Asks the system to kill this process when its parent ends. The child calls it. It has an effect only on Linux. On
-// Windows the parent arranges this when it starts the child, and other systems have no such call.
+// Asks the system to kill this process when its parent ends. The child process calls this function. It has an effect
+// only on Linux. On Windows the parent arranges the same when it starts the child.
 void end_with_parent();
 
 }  // namespace linformer::system

@@ -8,6 +8,7 @@
 #endif
 
 #include <cerrno>
+#include <cstring>
 #include <stdexcept>
 
 #include "system/own_child.h"
@@ -25,7 +26,7 @@ std::vector<std::string> own_paths() {
   const auto* const started = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));
   return {"/proc/self/exe", started == nullptr ? "" : started};
 #else
-  return {own_program()};
+  return {own_program_path()};
 #endif
 }
 
@@ -45,7 +46,7 @@ ChildOutput output_of_own_child(const std::vector<std::string>& arguments) {
   ::posix_spawn_file_actions_addclose(&actions, ends[0]);
   ::posix_spawn_file_actions_addclose(&actions, ends[1]);
   pid_t child = 0;
-  int failed = -1;
+  int failed = -1;  // The value of errno, 0 if the child was started, or -1 if no path is known.
   for (const std::string& program : own_paths()) {
     if (failed != 0 && !program.empty()) {
       failed = ::posix_spawn(&child, program.c_str(), &actions, nullptr, pointers.data(), environ);
@@ -60,7 +61,10 @@ ChildOutput output_of_own_child(const std::vector<std::string>& arguments) {
     if (count > 0) output.text.append(buffer, static_cast<size_t>(count));
   }
   ::close(ends[0]);
-  if (failed != 0) throw std::runtime_error("the system could not start this program as a child process");
+  if (failed != 0) {
+    throw std::runtime_error("the system could not start this program as a child process" +
+                             (failed > 0 ? std::string(": ") + std::strerror(failed) : ""));
+  }
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }

@@ -1,6 +1,7 @@
 #include <windows.h>
 
 #include <stdexcept>
+#include <system_error>
 
 #include "files/wide_path.h"
 #include "system/own_child.h"
@@ -33,10 +34,10 @@ HANDLE make_job() {
 }  // namespace
 
 ChildOutput output_of_own_child(const std::vector<std::string>& arguments) {
-  const std::wstring program = files::wide(own_program());
+  const std::wstring program = files::wide(own_program_path());
   std::wstring line;
-  append_argument(program, &line);
-  for (const std::string& argument : arguments) append_argument(files::wide(argument), &line);
+  append_quoted_argument(program, &line);
+  for (const std::string& argument : arguments) append_quoted_argument(files::wide(argument), &line);
   Handle reader, writer, job{make_job()};
   SECURITY_ATTRIBUTES inherited{sizeof inherited, nullptr, TRUE};
   if (::CreatePipe(&reader.value, &writer.value, &inherited, 0) == 0 ||
@@ -52,7 +53,8 @@ ChildOutput output_of_own_child(const std::vector<std::string>& arguments) {
   PROCESS_INFORMATION child{};
   if (::CreateProcessW(program.c_str(), line.data(), nullptr, nullptr, TRUE, CREATE_SUSPENDED, nullptr, nullptr, &setup,
                        &child) == 0) {
-    throw std::runtime_error("the system could not start this program as a child process");
+    throw std::runtime_error("the system could not start this program as a child process: " +
+                             std::system_category().message(static_cast<int>(::GetLastError())));
   }
   const Handle process{child.hProcess}, thread{child.hThread};
   if (job.value != nullptr) ::AssignProcessToJobObject(job.value, process.value);

@@ -12,14 +12,14 @@ void prepare_process(int* argument_count, char*** arguments);
 
 // Opens standard descriptors that the parent process closed. Otherwise a file that is opened later would become
 // standard output or standard error.
-void fill_standard_descriptors();
+void open_missing_standard_streams();
 // Ignores SIGPIPE, so that a write to a closed pipe returns an error and the program can remove its temporary files.
 void ignore_closed_pipes();
 // Ignores SIGXFSZ, so that a write beyond the limit of file sizes (ulimit -f) returns an error, as on a full disk.
-void ignore_size_limits();
+void ignore_file_size_signal();
 
 // Returns the path of this program, or an empty string if the system can't tell it.
-std::string own_program();
+std::string own_program_path();
 // Replaces this process by the program whose file name is `arguments[0]`. A file in this program's own folder is
 // preferred to one on the PATH. Windows can't replace a process: the program runs as a child there, and this process
 // ends with the child's exit code. Returns the system's reason if the program can't be started, and doesn't return

@@ -17,7 +17,7 @@ namespace linformer::system {
 
 void prepare_process(int*, char***) {}
 
-void fill_standard_descriptors() {
+void open_missing_standard_streams() {
   for (const int descriptor : {standard_input, standard_output, standard_error}) {
     // /dev/null is opened read-only, so that writing to the descriptor still fails.
     if (::fcntl(descriptor, F_GETFD) < 0 && errno == EBADF && ::open("/dev/null", O_RDONLY) < 0) return;
@@ -26,9 +26,9 @@ void fill_standard_descriptors() {
 
 void ignore_closed_pipes() { ::signal(SIGPIPE, SIG_IGN); }
 
-void ignore_size_limits() { ::signal(SIGXFSZ, SIG_IGN); }
+void ignore_file_size_signal() { ::signal(SIGXFSZ, SIG_IGN); }
 
-std::string own_program() {
+std::string own_program_path() {
 #if defined(__APPLE__)
   char path[4096];
   uint32_t size = sizeof path;
@@ -40,7 +40,7 @@ std::string own_program() {
 }
 
 std::string become_program(char** arguments) {
-  const std::filesystem::path here = own_program();
+  const std::filesystem::path here = own_program_path();
   if (!here.empty()) ::execv((here.parent_path() / arguments[0]).c_str(), arguments);
   ::execvp(arguments[0], arguments);
   return std::strerror(errno);

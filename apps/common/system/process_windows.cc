@@ -31,7 +31,7 @@ bool start(const wchar_t* program, std::wstring line, PROCESS_INFORMATION* child
 
 }  // namespace
 
-void append_argument(const std::wstring& argument, std::wstring* line) {
+void append_quoted_argument(const std::wstring& argument, std::wstring* line) {
   if (!line->empty()) *line += L' ';
   *line += L'"';
   size_t backslashes = 0;
@@ -45,7 +45,7 @@ void append_argument(const std::wstring& argument, std::wstring* line) {
   *line += L'"';
 }
 
-std::string own_program() {
+std::string own_program_path() {
   std::wstring path(size_t{1} << 15, L'\0');
   const DWORD length = ::GetModuleFileNameW(nullptr, path.data(), static_cast<DWORD>(path.size()));
   path.resize(length < path.size() ? length : 0);
@@ -71,21 +71,22 @@ void prepare_process(int* argument_count, char*** arguments) {
 }
 
 // Does nothing, because the C library reserves the standard descriptors in each process.
-void fill_standard_descriptors() {}
+void open_missing_standard_streams() {}
 
-// Both functions do nothing, because Windows has neither signal.
+// These two functions do nothing, because Windows has no SIGPIPE and no SIGXFSZ.
 void ignore_closed_pipes() {}
-void ignore_size_limits() {}
+void ignore_file_size_signal() {}
 
 std::string become_program(char** arguments) {
   std::wstring line;
-  for (char** argument = arguments; *argument != nullptr; ++argument) append_argument(files::wide(*argument), &line);
-  const std::wstring name = files::wide(arguments[0]) + L".exe", own = files::wide(own_program());
+  for (char** argument = arguments; *argument != nullptr; ++argument)
+    append_quoted_argument(files::wide(*argument), &line);
+  const std::wstring name = files::wide(arguments[0]) + L".exe", own = files::wide(own_program_path());
   const std::wstring folder = own.substr(0, own.find_last_of(L"\\/") + 1);
   wchar_t found[1 << 12];
   PROCESS_INFORMATION child{};
   bool started = !folder.empty() && start((folder + name).c_str(), line, &child);
-  // Only the PATH is searched. By default Windows also searches the current folder, which may hold a foreign program.
+  // Only the PATH is searched. By default Windows also searches the current folder, which may hold a malicious program.
   wchar_t path[1 << 15];
   const DWORD length = ::GetEnvironmentVariableW(L"PATH", path, std::size(path));
   if (!started && length > 0 && length < std::size(path)) {
@@ -93,7 +94,7 @@ std::string become_program(char** arguments) {
     started = units > 0 && units < std::size(found) && start(found, line, &child);
   }
   if (!started) {
-    files::set_errno();
+    files::set_errno_from_last_error();
     return std::strerror(errno);
   }
   ::CloseHandle(child.hThread);

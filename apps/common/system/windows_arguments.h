@@ -7,6 +7,6 @@ namespace linformer::system {
 
 // Appends `argument` to the command line `line`, with quotes. On Windows a program gets its command line as one string
 // and splits it itself; the quoting follows the rules of CommandLineToArgvW().
-void append_argument(const std::wstring& argument, std::wstring* line);
+void append_quoted_argument(const std::wstring& argument, std::wstring* line);
 
 }  // namespace linformer::system

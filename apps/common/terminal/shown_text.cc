@@ -98,7 +98,7 @@ std::string excerpt_of_end(std::string_view text, int max_width) {
   return max_width > 0 ? std::string(ellipsis).append(rest) : std::string();
 }
 
-std::string excerpt_of_part(std::string_view text) {
+std::string printable_text(std::string_view text) {
   // excerpt() removes white space at both ends. The bars keep the white space at the ends of `text`.
   std::string between("|");
   between.append(text).append("|");
@@ -124,7 +124,8 @@ int display_width(std::string_view text) {
 }
 
 std::string escape_controls(std::string json) {
-  // Nearly every text has neither of the two bytes, and find() of one byte is fast (memchr).
+  // Each character to escape begins with one of these two bytes. Most texts have none of them, and find() of one byte
+  // is fast (memchr).
   size_t next = std::min(json.find('\x7f'), json.find('\xc2'));
   if (next == std::string::npos) return json;
   std::string escaped;

@@ -9,14 +9,15 @@ namespace linformer::terminal {
 
 inline constexpr int uncut = 1 << 20;  // A width that no text exceeds in practice.
 
-// Returns `text` with each run of control characters and white space replaced by one space and invalid UTF-8 by U+FFFD,
-// cut with an ellipsis to at most `max_width` terminal columns.
+// Returns `text` with each run of control characters, format characters and white space replaced by one space, or
+// removed at the start and the end, and invalid UTF-8 replaced by U+FFFD. A text that is wider than `max_width`
+// terminal columns is cut to this width, with an ellipsis at the end.
 std::string excerpt(std::string_view text, int max_width);
 // Does the same as excerpt(), but cuts the start of a text that is too wide, because the end of a path names the file.
 std::string excerpt_of_end(std::string_view text, int max_width);
-// Does the same as excerpt() without cutting, for a part of a line. White space at the start or at the end of `text`
-// becomes one space, while excerpt() removes it.
-std::string excerpt_of_part(std::string_view text);
+// Does the same as excerpt() without cutting, for a text that is printed between other texts on a line. White space at
+// the start or at the end of `text` becomes one space, while excerpt() removes it.
+std::string printable_text(std::string_view text);
 // Returns whether `fd` is a terminal that shows colours and the user allows them (NO_COLOR is empty or not set).
 bool shows_colors(int fd);
 // Returns the number of columns that `text` takes on a terminal.

@@ -64,7 +64,7 @@ class Task:
         return text_options(**{**defaults, **self._options})
 
     def _state(self):
-        """Returns the arguments beside the model and the options that are needed to make an equal object."""
+        """Returns the arguments that are needed, besides the model and the options, to make an equal object."""
         return {}
 
     def __reduce__(self):

@@ -46,7 +46,7 @@ def _files(path):
     return sorted(found)
 
 
-def _content(path, known):
+def _content_hash(path, known):
     """Returns the hash of a file's bytes. ``known`` has the hash, size, time and inode of files that were read
     before."""
     stat = os.stat(path)
@@ -117,7 +117,7 @@ def converted(path, dtype, cache_dir, options):
     key.update(json.dumps([lib.lnf_version(), lib.lnf_format_version(), dtype, options], sort_keys=True,
                           default=str).encode())
     for name, file in _files(path):
-        key.update(f"\0{name}\0{_content(file, known)}".encode())
+        key.update(f"\0{name}\0{_content_hash(file, known)}".encode())
     if known != before:
         _replace(index, json.dumps(known))
     stem = os.path.basename(os.path.abspath(path)) or "model"

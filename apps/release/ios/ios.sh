@@ -7,7 +7,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
 
 if ! command -v xcodebuild >/dev/null; then
-  echo "ios.sh: xcodebuild is not here: an xcframework is built on macOS with Xcode" >&2
+  echo "ios.sh: xcodebuild was not found: an xcframework can be built only on macOS with Xcode" >&2
   exit 2
 fi
 out=${1:-build/ios}

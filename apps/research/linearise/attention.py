@@ -86,7 +86,7 @@ def attend_dense(query, key, value, keys, values, seen, batch, window, scale, bi
     """Computes attention to a window and to compressed rows with one matrix of scores, [n, n + k]."""
     n, k = query.shape[2], keys.shape[2]
     own = batch.valid[:, None, None, :] & band_mask(n, window, query.device)[None, None]
-    own = own | identity(n, query.device)[None, None]  # A query of padding sees itself: a softmax of no keys is NaN.
+    own = own | identity(n, query.device)[None, None]  # Padding attends to itself, since a softmax of no keys is NaN.
     mask = torch.cat([own, seen[:, None, None, :].expand(-1, 1, n, -1)], 3)
     if bias is not None:
         bias = functional.pad(bias, (0, k)).to(query.dtype)
@@ -113,7 +113,7 @@ def attend_blocks(query, key, value, keys, values, seen, batch, window, block, s
     valid = functional.pad(batch.valid, (window, window + extra)).unfold(1, reach, block)  # [batch, blocks, reach]
     away = torch.arange(reach, device=query.device)[None, :] - torch.arange(block, device=query.device)[:, None]
     own = valid[:, :, None, :] & ((away >= 0) & (away <= 2 * window))[None, None]
-    own = own | (away == window)[None, None]  # A query of padding sees itself: a softmax of no keys is NaN.
+    own = own | (away == window)[None, None]  # Padding attends to itself, since a softmax of no keys is NaN.
     mask = torch.cat([own, seen[:, None, None, :].expand(-1, blocks, block, -1)], 3)
     context = functional.scaled_dot_product_attention(
         queries, with_compressed(key, keys), with_compressed(value, values),

@@ -1,5 +1,5 @@
-"""Chooses a plan that fits into a time. As many layers stay full as the time allows, first those whose change moves the
-last hidden states most."""
+"""Chooses a plan that fits into a time. As many layers keep full attention as the time allows. The layers whose change
+would alter the last hidden states most are the first to keep it."""
 import pathlib
 import re
 import tempfile

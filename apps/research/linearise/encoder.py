@@ -18,7 +18,7 @@ from torch.nn import functional
 from linearise.attention import Batch, Compression
 from linearise.errors import UserError
 from linearise.families import IMPLEMENTATION, POSITIONS, Attentions, check_family, replace_attention
-from linearise.files import whole, write_json
+from linearise.files import atomic_write, write_json
 from linearise.plan import as_setting, read_setting
 
 TENSORS = "linformer.layers.{}.{}"  # The name of a matrix: the layer's index, then "keys" or "values".
@@ -106,7 +106,7 @@ class Encoder(nn.Module):
         self.attentions = Attentions(plan, {int(i): c for i, c in self.compressions.items()})
         replace_attention(model, self.attentions)
         self.classifies = type(model).__name__.endswith("ForSequenceClassification")
-        # A head that guesses masked tokens is kept but not run: its many logits depend only on the hidden states.
+        # A masked-LM head is saved with the model but not run: its many logits depend only on the hidden states.
         self.tags = type(model).__name__.endswith(("ForTokenClassification", "ForQuestionAnswering"))
         self.inner = model if self.classifies or self.tags else model.base_model
 
@@ -168,7 +168,7 @@ class Encoder(nn.Module):
             tensors[TENSORS.format(i, "keys")] = compression.keys.detach().float().cpu().clone()
             if compression.values is not None:
                 tensors[TENSORS.format(i, "values")] = compression.values.detach().float().cpu().clone()
-        with whole(transformer / "model.safetensors") as path:
+        with atomic_write(transformer / "model.safetensors") as path:
             save_file(tensors, str(path), metadata={"format": "pt"})
         config = read_json(self.files.transformer / "config.json")
         for name in ("max_position_embeddings", "architectures", "id2label", "label2id", "problem_type"):
@@ -211,7 +211,7 @@ def copy_side_files(files, folder, keeps_kind):
                 (path.suffix in NOT_COPIED and path.parent == files.transformer)):
             continue
         (folder / relative).parent.mkdir(parents=True, exist_ok=True)
-        with whole(folder / relative) as copy:
+        with atomic_write(folder / relative) as copy:
             shutil.copyfile(path, copy)
 
 
@@ -262,7 +262,7 @@ def load(folder, plan=None, compressions=None, positions=0, extend="tile", class
         model = quietly(lambda: model_class(config, classes).from_pretrained(files.transformer, **options))
     except UserError:
         raise
-    except Exception as error:  # transformers raises many types for a folder that isn't a model.
+    except Exception as error:  # transformers raises exceptions of many types if the folder isn't a model.
         raise UserError(f"{folder} can't be loaded: {str(error).splitlines()[0]}") from None
     if positions > most_positions(model.config):
         model = extended(model, positions, extend)

@@ -1,4 +1,4 @@
-"""Writes files so that they appear whole or not at all."""
+"""Writes files so that they appear complete or not at all."""
 import contextlib
 import json
 import os
@@ -6,7 +6,7 @@ import pathlib
 
 
 @contextlib.contextmanager
-def whole(path):
+def atomic_write(path):
     """Gives a temporary path in the folder of `path`. If the block ends without an exception, the temporary file is
     renamed to `path`."""
     path = pathlib.Path(path)
@@ -22,7 +22,7 @@ def whole(path):
 
 
 def write_text(path, text):
-    with whole(path) as temporary:
+    with atomic_write(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
 

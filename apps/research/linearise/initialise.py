@@ -14,7 +14,7 @@ def make_compressions(kind, plan, encoder, tokens, device, positions, separate=F
     begins equal to E."""
     made = {}
     by_data = kind in ("svd", "fit")
-    looked = look(encoder, tokens, device, fit=kind == "fit") if by_data else None
+    looked = observe(encoder, tokens, device, fit=kind == "fit") if by_data else None
     for i, layer in enumerate(plan):
         if layer is None or layer.k == 0:
             continue
@@ -28,8 +28,8 @@ def make_compressions(kind, plan, encoder, tokens, device, positions, separate=F
 
 
 def exact_rows(layer):
-    """Returns how many of the first rows of E stand for a single token. In a layer without a window with k > 1, that is
-    only the first row, which is a copy of the first position."""
+    """Returns how many of the first rows of E stand for a single token. A layer with a window has a row for each exact
+    token. A layer without a window has one row if k > 1, which is a copy of the first position."""
     return len(layer.exact_tokens) if layer.window else 1 if layer.k > 1 else 0
 
 
@@ -79,7 +79,7 @@ def singular(layer, gram, start):
     return matrix
 
 
-class Looked:
+class Observations:
     """Observations of the attention of one layer: the sum of P^T P over texts and heads, or some inputs and outputs."""
 
     def __init__(self):
@@ -87,14 +87,14 @@ class Looked:
 
 
 @torch.no_grad()
-def look(encoder, tokens, device, fit, most_texts=32, most_kept=8):
-    """Runs the encoder on the longest texts. Returns a dict from the index of a layer to its Looked."""
+def observe(encoder, tokens, device, fit, most_texts=32, most_kept=8):
+    """Runs the encoder on the longest texts. Returns a dict from the index of a layer to its Observations."""
     order = sorted(range(len(tokens)), key=lambda i: -len(tokens.ids[i]))[:most_texts]
     longest = len(tokens.ids[order[0]])
     looked = {}
 
     def watch(layer, query, key, value, scale, bias):
-        seen = looked.setdefault(layer, Looked())
+        seen = looked.setdefault(layer, Observations())
         if fit:
             if len(seen.kept) < most_kept:
                 batch = encoder.attentions.batch

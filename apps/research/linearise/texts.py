@@ -45,8 +45,8 @@ def read_records(path):
 
 
 def choose_fields(record, fields, path):
-    """Returns the names of the fields with the texts, which are `fields`, or a usual name that the record has if
-    `fields` is empty."""
+    """Returns the names of the fields that have the texts: `fields` if it isn't empty, and otherwise the first usual
+    name that the record has."""
     if not isinstance(record, dict):
         raise UserError(f"{path} has a record that is not a JSON object.")
     if fields:
@@ -183,7 +183,8 @@ def class_names(texts):
 
 
 class Batches:
-    """The batches of training. A batch has texts of similar length, and at most `most` tokens with padding or one text.
+    """The batches of training. A batch has texts of similar length, and at most `most` tokens, padding included, unless
+    it has only one text.
 
     If `cut` is set, half of the texts are shortened to a random length of at least `shortest` tokens, whose logarithm
     is uniformly distributed. A Linformer must be trained with texts of every length that it will be used for. The seed

@@ -16,7 +16,7 @@ import torch
 from torch.nn import functional
 
 from linearise.errors import UserError
-from linearise.files import whole, write_text
+from linearise.files import atomic_write, write_text
 from linearise.texts import Batches
 
 CHECKPOINT = "training.pt"
@@ -113,8 +113,7 @@ class Trainer:
         return torch.autocast(self.device.type, torch.bfloat16) if self.schedule.mixed else contextlib.nullcontext()
 
     def loss(self, chosen, lengths=None, tokens=None):
-        """Returns the loss of a batch, and the part of it that comes from the answers, which is without the hidden
-        states' loss."""
+        """Returns the loss of a batch, and the same loss without the part for the hidden states."""
         tokens = tokens or self.train_tokens
         ids, mask, types = tokens.batch(chosen, self.device, lengths)
         labels = None
@@ -224,7 +223,7 @@ class Trainer:
         state = {"identity": self.identity(), "step": self.step, "seconds": self.seconds, "best": self.best,
                  "since_best": self.since_best, "log": self.log, "student": self.student.state_dict(),
                  "best_state": self.best_state, "optimizer": self.optimizer.state_dict()}
-        with whole(self.folder / CHECKPOINT) as path:
+        with atomic_write(self.folder / CHECKPOINT) as path:
             torch.save(state, path)
         write_text(self.folder / LOG, "".join(json.dumps(line) + "\n" for line in self.log))
 
@@ -234,7 +233,7 @@ class Trainer:
         path = self.folder / CHECKPOINT
         try:
             state = torch.load(path, map_location=self.device, weights_only=True)
-        except Exception as error:  # torch raises many types for a file that isn't a checkpoint.
+        except Exception as error:  # torch raises exceptions of many types if the file isn't a checkpoint.
             raise UserError(f"{path} can't be read ({type(error).__name__}): remove it to begin again.") from None
         if state["identity"] != self.identity():
             raise UserError(f"{path} was made with other texts or options: remove it, or give another folder with -o.")
@@ -250,8 +249,8 @@ class Trainer:
 
 
 def in_batches(tokens, most):
-    """Yields batches as lists of indices of texts, from short to long texts. A batch has at most `most` tokens with
-    padding, or one text."""
+    """Yields batches as lists of indices of texts, from short to long texts. A batch has at most `most` tokens, padding
+    included, unless it has only one text."""
     order = sorted(range(len(tokens)), key=lambda i: (len(tokens.ids[i]), i))
     group = []
     for i in order:

@@ -10,7 +10,7 @@ from study import corpora
 from study.runs import Run
 
 GROUP = "controls"
-# Held-out texts of at least this number of tokens are also measured after they are cut to it.
+# For each of these numbers, held-out texts of at least this number of tokens are also measured after a cut to it.
 LENGTHS = (128, 256, 512)
 LENGTH = 512
 STEPS = 100

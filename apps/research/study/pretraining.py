@@ -23,14 +23,15 @@ from study.pretraining_tables import pictures, report  # noqa: F401: the group's
 from study.runs import Run
 
 GROUP = "paper"
-# The n, the k, the end of the name, and the sharing of each Linformer in figure 3(a), 3(c), 3(b), and the rest of 3(d).
+# For each Linformer of figure 3: n, k, the end of the run's name, and how E and F are shared. The runs of the parts
+# (a), (c), (b) and (d) follow each other. A run that several parts have is listed once.
 LINFORMERS = ((512, 32, "", "headwise"), (512, 64, "", "headwise"), (512, 128, "", "headwise"),
               (512, 256, "", "headwise"), (512, 128, "-keyvalue", "key-value"), (512, 128, "-layerwise", "layerwise"),
               (1024, 64, "", "headwise"), (1024, 128, "", "headwise"), (1024, 256, "", "headwise"),
               (2048, 64, "", "headwise"), (4096, 64, "", "headwise"))
 TUNED = ("n512-transformer", "n512-k128", "n512-k128-pool", "n512-k128-keyvalue-pool", "n512-k128-layerwise-pool",
          "n512-k256-pool")
-# Adam changes all numbers by similar amounts. The rate is low, so that the many zeros beside the means stay small.
+# E and F that begin as means are mostly 0. Adam changes all their elements by similar amounts, so their rate is low.
 POOL = {"initialise": "pool", "matrix_rate": 1e-4}
 TASKS = ("sst2", "imdb", "mrpc")
 NEIGHBOURS = (-1, 1, -2, 2)  # Before training, each head of full attention attends to one of these distances.

@@ -44,7 +44,7 @@ def measured(context, name):
     return None if found is None else found["measured"]
 
 
-def started(name, start):
+def run_name(name, start):
     """Returns the name of the run in which a model has these first values of E and F. A Transformer has only one
     run."""
     return name if "transformer" in name else name + start
@@ -62,7 +62,7 @@ def two_cells(made):
 def figure_table(context, lines):
     rows = []
     for name, title in lines.items():
-        made = [measured(context, started(name, start)) for start in STARTS]
+        made = [measured(context, run_name(name, start)) for start in STARTS]
         known = [one for one in made if one is not None]
         size = f"{known[0]['matrix_parameters']:,}" if known else DASH
         rows.append((title, size, *(cell for one in made for cell in two_cells(one))))
@@ -97,7 +97,7 @@ def settings_text(context):
 
 def on_the_plateau(context):
     """Returns sentences about the models that haven't learned to use context."""
-    names = dict.fromkeys(started(name, start) for _, lines in FIGURES.values() for name in lines for start in STARTS)
+    names = dict.fromkeys(run_name(name, start) for _, lines in FIGURES.values() for name in lines for start in STARTS)
     found = {name: measured(context, name) for name in names}
     found = {name: made for name, made in found.items() if made is not None}
     flat = [name for name, made in found.items() if gain(made) < LEAST_GAIN]
@@ -113,7 +113,7 @@ def compared(context, name, with_name):
     """Returns sentences that compare the losses of two models for each kind of first values, if both have results."""
     made = ""
     for start, words in STARTS.items():
-        names = started(name, start), started(with_name, start)
+        names = run_name(name, start), run_name(with_name, start)
         one, other = (measured(context, part) for part in names)
         if one is None or other is None:
             continue
@@ -166,7 +166,7 @@ def tuning_report(context):
     rows, names = [], []
     for name, (title, *paper) in TABLE_2.items():
         for start, words in STARTS.items():
-            run = started(name, start)
+            run = run_name(name, start)
             if run not in names and (start or name in ("n512-transformer", "n512-k128")):
                 names.append(run)
                 rows.append((title + ("" if run == name == "n512-transformer" else f", {words}"),
@@ -218,7 +218,7 @@ def wrapped(part):
 
 def series(context, lines, start):
     """Returns the curves of the runs that have results, or an empty list if no Linformer has one."""
-    found = {name: measured(context, started(name, start)) for name in lines}
+    found = {name: measured(context, run_name(name, start)) for name in lines}
     found = {name: made for name, made in found.items() if made is not None}
     if all("transformer" in name for name in found):
         return []

@@ -125,7 +125,7 @@ def theorems_pictures(context):
 
 
 def controls_pictures(context):
-    """Returns two pictures, because plans with windows lie too close together beside pure Linformers."""
+    """Returns two pictures: on the scale of pure Linformers, the lines of plans with windows would overlap."""
     kinds = {"windows": [plan for plan in controls.PLANS if "w" in plan],
              "pure": [plan for plan in controls.PLANS if "w" not in plan]}
     made = {}

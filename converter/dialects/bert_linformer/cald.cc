@@ -37,7 +37,7 @@ DialectFacts Cald::facts() const {
 
 Recognition Cald::recognise(const Checkpoint& checkpoint) const {
   const std::string projection = std::string("encoder.layer.*.") + key, query = layer(0, "attention.self.query.weight");
-  const size_t prefix = wrapper_prefix(checkpoint);
+  const size_t prefix = wrapper_prefix_length(checkpoint);
   bool projects = false, asks = false;
   for (const Tensor& tensor : checkpoint.tensors) {
     const std::string name = hugging_face::canonical_name(tensor.name.substr(prefix));
@@ -49,7 +49,7 @@ Recognition Cald::recognise(const Checkpoint& checkpoint) const {
 }
 
 void Cald::convert(Conversion& conversion) const {
-  const Settings settings = settings_beside(conversion);
+  const Settings settings = user_and_checkpoint_settings(conversion);
   hugging_face::refuse_unsupported(settings);
   const bert_linformer::Form form = {hugging_face::family_of(settings, conversion.checkpoint, conversion.report),
                                      RowMask::none, LengthScale::inverse_root, "a CALD model"};

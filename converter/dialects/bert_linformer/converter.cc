@@ -29,7 +29,7 @@ void Converter::read_sizes(uint32_t columns, const std::string& source) {
   EncoderDescription& encoder = conversion_.description.encoder;
   encoder.max_tokens = std::min(reader_.read_sizes(tokens), columns);
   conversion_.report.add_fact("longest text (N)", std::to_string(encoder.max_tokens),
-                              source + " and " + reader_.longest_source());
+                              source + " and " + reader_.position_count_source());
 }
 
 uint32_t Converter::add_projection(const std::string& role, const Tensor& matrix) {
@@ -55,7 +55,7 @@ void Converter::read(const std::function<void(uint32_t index, AttentionDescripti
   const hugging_face::HeadInputs inputs{conversion_, tensors_, settings_, form_.family, reader_.epsilon()};
   add_masked_lm(inputs);
   add_heads(inputs);
-  tensors_.account_for_rest(hugging_face::unused_names(), form_.model, report);
+  tensors_.report_or_reject_unused(hugging_face::unused_names(), form_.model, report);
 }
 
 }  // namespace linformer::convert::bert_linformer

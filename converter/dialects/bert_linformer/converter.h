@@ -24,7 +24,7 @@ class Converter {
   Converter(Conversion& conversion, const Settings& settings, const Form& form);
 
   // Reads the sizes. `columns` is the number of positions that layer 0's projection takes, and `source` says for the
-  // report where it was found.
+  // report where that number was found.
   void read_sizes(uint32_t columns, const std::string& source);
   // Reads all parts of the model. `add_projections` is called for each layer and sets its key and value projections.
   void read(const std::function<void(uint32_t index, AttentionDescription* attention)>& add_projections);

@@ -20,7 +20,7 @@ void refuse_others(const Settings& settings, const TensorTable& tensors) {
          "*.attention.self.distance_embedding.* are relative positions, which are not supported: compressed keys have "
          "no positions, unless k is the text's length");
   }
-  const std::optional<std::string> architecture = hugging_face::architecture_of(settings);
+  const std::optional<std::string> architecture = hugging_face::architecture_suffix(settings);
   if (tensors.any("sequence_summary.**") || (architecture && *architecture == "ForMultipleChoice")) {
     fail("LinformerForMultipleChoice, which reads a text's last row, is not supported");
   }
@@ -39,7 +39,7 @@ std::vector<uint32_t> add_heads(Converter& converter, const std::string& role, c
     part.name.append("/").append(std::to_string(head));
     made.push_back(converter.add_projection(role + "[" + std::to_string(head) + "]", part));
   }
-  return for_heads(std::move(made));
+  return collapse_equal_projections(std::move(made));
 }
 
 }  // namespace
@@ -52,7 +52,7 @@ DialectFacts TransformersLinformer::facts() const {
 
 Recognition TransformersLinformer::recognise(const Checkpoint& checkpoint) const {
   const std::string projection = std::string(layers) + "*." + key;
-  const size_t prefix = wrapper_prefix(checkpoint);
+  const size_t prefix = wrapper_prefix_length(checkpoint);
   for (const Tensor& tensor : checkpoint.tensors) {
     if (matches(hugging_face::canonical_name(tensor.name.substr(prefix)), projection)) {
       return {100, "the tensors " + projection};
@@ -62,7 +62,7 @@ Recognition TransformersLinformer::recognise(const Checkpoint& checkpoint) const
 }
 
 void TransformersLinformer::convert(Conversion& conversion) const {
-  const Settings settings = settings_beside(conversion);
+  const Settings settings = user_and_checkpoint_settings(conversion);
   const bert_linformer::Form form = {hugging_face::linformer(), RowMask::zeroed, LengthScale::none,
                                      "a Linformer of transformers' pull request"};
   Converter converter(conversion, settings, form);

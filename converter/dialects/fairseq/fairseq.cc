@@ -45,7 +45,7 @@ class FairseqConverter {
     add_masked_lm();
     add_heads();
     report_sharing();
-    tensors_.account_for_rest(unused_names(), "a fairseq Linformer", report_);
+    tensors_.report_or_reject_unused(unused_names(), "a fairseq Linformer", report_);
   }
 
  private:
@@ -111,9 +111,9 @@ void FairseqConverter::read_sizes() {
   if (ratio && (ratio->value < 1 || encoder_.max_tokens / ratio->value != k)) {
     fail("the setting compressed is ", ratio->value, " (", ratio->source, ") but the tensors compress ",
          encoder_.max_tokens, " positions to ", k, ": the settings belong to another model, give the right ones with ",
-         mark(Option::config));
+         placeholder(Option::config));
   }
-  heads_ = needed_heads(settings_, "encoder_attention_heads", encoder_.d_model, report_);
+  heads_ = read_head_count(settings_, "encoder_attention_heads", encoder_.d_model, report_);
   activation_ = activation_of(settings_, "activation_fn", Activation::gelu, report_);
 }
 
@@ -188,8 +188,8 @@ void FairseqConverter::add_attention_inputs(uint32_t index, AttentionDescription
   }
 }
 
-// Returns the layer's own projection `own` or, if the file has only a projection that layers share, that one. Returns
-// null if there is neither.
+// Returns the layer's own projection, whose name is `own`, or the projection that layers share if the layer has none of
+// its own. Returns null if there is neither.
 const Tensor* FairseqConverter::projection_tensor(uint32_t layer, const char* own) {
   for (const std::string& name :
        {layer_prefix(layer) + "self_attn." + own + ".weight", layer_prefix(layer) + "shared_compress_layer.weight",
@@ -254,7 +254,8 @@ void FairseqConverter::add_masked_lm() {
     report_.notes.push_back(lm_head + "weight is absent: " + output->name +
                             " is taken for both, as safetensors keeps one name of a tied pair.");
   }
-  const std::optional<TensorIndex> tied = weights_.tied("mlm.output.weight", *output, encoder_.embedding.tokens);
+  const std::optional<TensorIndex> tied =
+      weights_.index_if_tied("mlm.output.weight", *output, encoder_.embedding.tokens);
   if (tied) {
     mlm.output.weight = *tied;
   } else {
@@ -290,17 +291,17 @@ void FairseqConverter::add_head(const std::string& name) {
   const Size inner{dimension(tensors_.need(prefix + "dense.weight"), 0), "inner"};
   const std::string output = prefix + "out_proj.";
   if (const Tensor* original = tensors_.use(output + "weight_orig")) {
-    head.output =
-        weights_.spectral(role + "output", *original, tensors_.need(output + "weight_u"),
-                          tensors_.need(output + "weight_v"), &tensors_.need(output + "bias"), {0, "classes"}, inner);
+    head.output = weights_.spectral_norm_linear(role + "output", *original, tensors_.need(output + "weight_u"),
+                                                tensors_.need(output + "weight_v"), &tensors_.need(output + "bias"),
+                                                {0, "classes"}, inner);
   } else {
     head.output = linear(role + "output", prefix + "out_proj", {0, "classes"}, inner);
   }
-  const uint64_t outputs = outputs_of(conversion_, head);
+  const uint64_t outputs = count_outputs(conversion_, head);
   report_.add_fact("head " + name, std::to_string(outputs) + (outputs == 1 ? " output" : " outputs"),
                    "shape of " + output + "weight");
-  set_kind(
-      conversion_, settings_, [this](uint64_t count) { return kind_of(settings_, count); }, &head);
+  set_head_kind(
+      conversion_, settings_, [this](uint64_t count) { return head_kind_of(settings_, count); }, &head);
 }
 
 void FairseqConverter::report_sharing() {
@@ -334,7 +335,7 @@ Recognition Fairseq::recognise(const Checkpoint& checkpoint) const {
   const std::string projections[] = {encoder + "layers.*.self_attn.compress_k.weight",
                                      encoder + "layers.*.shared_compress_layer.weight",
                                      encoder + "compress_layer.weight"};
-  const size_t prefix = wrapper_prefix(checkpoint);
+  const size_t prefix = wrapper_prefix_length(checkpoint);
   bool has_layers = false;
   const std::string* found = nullptr;
   for (const Tensor& tensor : checkpoint.tensors) {

@@ -27,7 +27,7 @@ Recognition FairseqHf::recognise(const Checkpoint& checkpoint) const {
 }
 
 void FairseqHf::convert(Conversion& conversion) const {
-  hugging_face::refuse_unsupported(settings_beside(conversion));
+  hugging_face::refuse_unsupported(user_and_checkpoint_settings(conversion));
   fairseq::convert_port(conversion, port());
 }
 

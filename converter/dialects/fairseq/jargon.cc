@@ -22,8 +22,8 @@ const hugging_face::Family& family() {
     hugging_face::Family jargon = hugging_face::roberta();
     jargon.name = "Jargon";
     jargon.parts = parts;
-    // The classes read the sizes of their layers from settings with fairseq's names. RobertaConfig's settings for the
-    // same sizes keep their defaults and mean nothing.
+    // The classes read the width and the numbers of layers and heads from settings of their own. RobertaConfig's
+    // settings for these three keep their defaults and mean nothing.
     jargon.settings = {"embed_dim", "num_layers", "encoder_attention_heads", "intermediate_size", "hidden_act"};
     jargon.extras.embedding_norm = false;
     return jargon;
@@ -79,7 +79,7 @@ Recognition Jargon::recognise(const Checkpoint& checkpoint) const {
 }
 
 void Jargon::convert(Conversion& conversion) const {
-  const Settings settings = settings_beside(conversion);
+  const Settings settings = user_and_checkpoint_settings(conversion);
   refuse_others(settings);
   fairseq::convert_port(conversion, port());
   const EncoderDescription& encoder = conversion.description.encoder;

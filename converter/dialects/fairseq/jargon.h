@@ -1,5 +1,5 @@
-// Jargon: French Linformer models with RoBERTa's embedding and heads around fairseq's layers. Each half of a layer
-// begins with a norm.
+// Jargon: French Linformer models with RoBERTa's embedding and heads around fairseq's layers. Each sublayer
+// (attention, feed-forward network) begins with a norm.
 // Source: PantagrueLLM/Jargon, src/jargon (jargon_model.py, jargon_configuration.py at 1b00cde, linformer.py at
 // f432626).
 #pragma once

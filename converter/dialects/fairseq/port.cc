@@ -25,7 +25,7 @@ class PortConverter {
       : conversion_(conversion),
         port_(port),
         tensors_(conversion.checkpoint, hugging_face::canonical_name),
-        settings_(settings_beside(conversion)),
+        settings_(user_and_checkpoint_settings(conversion)),
         encoder_(conversion.description.encoder),
         report_(conversion.report),
         projections_(encoder_, conversion.weights, ProjectionOrder::before_linear),
@@ -40,7 +40,7 @@ class PortConverter {
     const HeadInputs inputs{conversion_, tensors_, settings_, port_.family, reader_.epsilon()};
     add_masked_lm(inputs);
     add_heads(inputs);
-    account_for_rest();
+    report_or_reject_unused();
   }
 
  private:
@@ -55,7 +55,7 @@ class PortConverter {
   void add_layer(uint32_t index);
   void add_projections(uint32_t index, AttentionDescription* attention);
   void add_final_norm();
-  void account_for_rest();
+  void report_or_reject_unused();
 
   Conversion& conversion_;
   const Port& port_;
@@ -149,14 +149,14 @@ void PortConverter::add_projections(uint32_t index, AttentionDescription* attent
   attention->value_projections = attention->key_projections;
 }
 
-void PortConverter::account_for_rest() {
+void PortConverter::report_or_reject_unused() {
   static constexpr const char* bias = "the attention uses the weight of this layer and never its bias";
   static constexpr const char* copy = "every layer is read from its own compress_k and compress_v";
   // If the shared matrix has the values that the layers use, it is recorded, so that the export restores it.
   if (const Tensor* shared = tensors_.find(shared_matrix); shared != nullptr && shared->shape.size() == 2) {
     const bool longer = dimension(*shared, 1) > encoder_.max_tokens;
     const Tensor used = longer ? first_columns(*shared, encoder_.max_tokens) : *shared;
-    if (conversion_.weights.tied("layers[0].attention.key_projection", used, encoder_.projections[0].weight)) {
+    if (conversion_.weights.index_if_tied("layers[0].attention.key_projection", used, encoder_.projections[0].weight)) {
       tensors_.use(shared_matrix);
     }
   }
@@ -171,7 +171,7 @@ void PortConverter::account_for_rest() {
   patterns.insert(patterns.end(), port_.unused.begin(), port_.unused.end());
   const std::span<const NamePattern> usual = hugging_face::unused_names();
   patterns.insert(patterns.end(), usual.begin(), usual.end());
-  tensors_.account_for_rest(patterns, port_.model, report_);
+  tensors_.report_or_reject_unused(patterns, port_.model, report_);
 }
 
 }  // namespace
@@ -180,7 +180,7 @@ Recognition recognise_port(const Checkpoint& checkpoint, const Port& port) {
   const std::string query = port.family.layers + std::string("*.") + port.query + ".weight";
   const std::string projections[] = {port.family.layers + std::string("*.") + port.attention + "compress_k.weight",
                                      shared_matrix};
-  const size_t prefix = wrapper_prefix(checkpoint);
+  const size_t prefix = wrapper_prefix_length(checkpoint);
   bool layers = false;
   const std::string* found = nullptr;
   for (const Tensor& tensor : checkpoint.tensors) {

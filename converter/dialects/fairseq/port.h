@@ -1,4 +1,4 @@
-// Ports of fairseq's Linformer to Hugging Face's RoBERTa classes, which differ in names and in where their norms are.
+// Ports of fairseq's Linformer to Hugging Face's RoBERTa classes. Ports differ in names and in where their norms are.
 #pragma once
 
 #include <span>
@@ -16,8 +16,8 @@ struct Port {
   const char* query;                    // The name of the query in a layer.
   const char* model;                    // What errors call the model.
   std::span<const NamePattern> unused;  // Tensors that are left out in addition to those of all ports.
-  // If not 0, a norm comes before each half of a layer, and this is the epsilon of these norms and of the final norm.
-  // If 0, a norm comes after each half, and its epsilon is a setting.
+  // If not 0, a norm comes before each sublayer (attention, feed-forward network), and this is the epsilon of these
+  // norms and of the final norm. If 0, a norm comes after each sublayer, and a setting gives the epsilon of the norms.
   float norm_epsilon = 0;
 };
 

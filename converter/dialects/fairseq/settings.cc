@@ -7,7 +7,8 @@ namespace linformer::convert::fairseq {
 Settings settings_of(const Conversion& conversion) {
   Settings settings = conversion.user_settings;
   const Value root = conversion.checkpoint.root;
-  settings.add_source(unwrapped(unwrapped(root.find("cfg")).find("model")), "cfg.model of the checkpoint");
+  settings.add_source(without_config_wrappers(without_config_wrappers(root.find("cfg")).find("model")),
+                      "cfg.model of the checkpoint");
   settings.add_source(root.find("args"), "args of the checkpoint");
   return settings;
 }
@@ -17,7 +18,7 @@ Activation activation_of(const Settings& settings, const char* name, Activation 
   if (!said) {
     report.add_fact(name, name_of(fallback), "fairseq's default: no settings say otherwise");
     report.notes.push_back(std::string(name) + " is not in the settings: fairseq's default " + name_of(fallback) +
-                           " is assumed. Give it with " + mark(Option::config) +
+                           " is assumed. Give it with " + placeholder(Option::config) +
                            " if the model was trained with another.");
     return fallback;
   }
@@ -44,14 +45,14 @@ std::optional<bool> shares_key_projection(const Settings& settings) {
   return shared->value == 1;
 }
 
-KindRule kind_of(const Settings& settings, uint64_t outputs) {
+KindRule head_kind_of(const Settings& settings, uint64_t outputs) {
   // fairseq trains models with one output by one of two criteria: sentence_prediction with regression_target, a setting
   // that is most often saved with the task and not with the model, or sentence_ranking, which compares the outputs of
   // several texts.
   const std::optional<Setting<bool>> target = settings.flag("regression_target");
   if (target && target->value) return {HeadKind::regression, Activation::none, "regression_target, " + target->source};
   if (outputs == 1) return {HeadKind::regression, Activation::none, "one output: fairseq reads it as it is"};
-  return usual_kind(outputs);
+  return usual_head_kind(outputs);
 }
 
 void refuse_unsupported(const Settings& settings) {

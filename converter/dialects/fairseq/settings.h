@@ -12,7 +12,7 @@ namespace linformer::convert::fairseq {
 // Returns the user's settings, followed by the checkpoint's own.
 Settings settings_of(const Conversion& conversion);
 
-// Returns the activation that the setting `name` gives, which is activation_fn or pooler_activation_fn. If it is
+// Returns the activation that the setting `name`, activation_fn or pooler_activation_fn, gives. If the setting is
 // absent, returns `fallback`, which is fairseq's default, and adds a note to the report.
 Activation activation_of(const Settings& settings, const char* name, Activation fallback, Report& report);
 
@@ -21,7 +21,7 @@ Activation activation_of(const Settings& settings, const char* name, Activation 
 std::optional<bool> shares_key_projection(const Settings& settings);
 
 // Returns how fairseq interprets a classification head's outputs.
-KindRule kind_of(const Settings& settings, uint64_t outputs);
+KindRule head_kind_of(const Settings& settings, uint64_t outputs);
 
 // Throws Error if a setting makes fairseq compute something that this dialect does not support.
 void refuse_unsupported(const Settings& settings);

@@ -44,7 +44,7 @@ uint32_t EncoderReader::count_layers() {
   const std::optional<Setting<int64_t>> runs = settings_.integer(family_.settings.layers);
   if (!runs) {
     missing_setting("the number of layers, which share weights,",
-                    "the model's config.json, " + mark(Option::config) + " config.json, or " +
+                    "the model's config.json, " + placeholder(Option::config) + " config.json, or " +
                         config_option(std::string("{\"") + family_.settings.layers + "\": NUMBER}"));
   }
   if (runs->value < groups_ || runs->value > int64_t{max_layers} / inner_layers_) {
@@ -69,13 +69,13 @@ uint32_t EncoderReader::count_positions() {
   const Tensor* table = learned ? &tensors_.need(position_embeddings)
                                 : tensors_.find(family_.extras.rotary_table ? family_.extras.rotary_table : "");
   if (table != nullptr) {
-    longest_source_ = "rows of " + table->name;
+    position_count_source_ = "rows of " + table->name;
     check_agreement(settings_, "max_position_embeddings", dimension(*table, 0), "rows of positions");
     return dimension(*table, 0);
   }
   const std::optional<Setting<int64_t>> said = settings_.integer("max_position_embeddings");
   if (!said) {
-    missing_setting("the longest text's number of tokens", "the model's config.json, " + mark(Option::config) +
+    missing_setting("the longest text's number of tokens", "the model's config.json, " + placeholder(Option::config) +
                                                                " config.json, or " +
                                                                config_option(R"({"max_position_embeddings": NUMBER})"));
   }
@@ -83,40 +83,40 @@ uint32_t EncoderReader::count_positions() {
     fail("the setting max_position_embeddings is ", said->value, " (", said->source, "); 1 to ", max_dimension,
          " are possible");
   }
-  longest_source_ = "max_position_embeddings, " + said->source;
+  position_count_source_ = "max_position_embeddings, " + said->source;
   return static_cast<uint32_t>(said->value);
 }
 
-uint32_t EncoderReader::read_sizes(const Tensor& tokens) {
+uint32_t EncoderReader::read_sizes(const Tensor& token_table) {
   EncoderDescription& encoder = conversion_.description.encoder;
   Report& report = conversion_.report;
-  encoder.vocab_size = dimension(tokens, 0);
-  encoder.d_model = table_width_ = dimension(tokens, 1);
+  encoder.vocab_size = dimension(token_table, 0);
+  encoder.d_model = table_width_ = dimension(token_table, 1);
   if (family_.extras.factor != nullptr) {
     const Tensor* factor = tensors_.find(family_.extras.factor + std::string(".weight"));
     if (factor != nullptr) encoder.d_model = dimension(*factor, 0);
     check_agreement(settings_, "embedding_size", table_width_, "channels of the embedding");
   }
   layers_ = count_layers();
-  encoder.pad_id = pad_of(settings_, family_.usual_pad, encoder.vocab_size, report);
+  encoder.pad_id = pad_token_of(settings_, family_.usual_pad, encoder.vocab_size, report);
   const uint32_t rows = count_positions();
   const uint32_t first = family_.positions_after_pad ? static_cast<uint32_t>(encoder.pad_id) + 1 : 0;
   if (rows <= first) {
     fail("the tensor ", quote(position_embeddings), " has ", rows, " rows: the first token has row ", first);
   }
-  if (first > 0) longest_source_ += " from row " + std::to_string(first);
+  if (first > 0) position_count_source_ += " from row " + std::to_string(first);
   encoder.embedding.position_offset = first;
-  report.add_fact("d_model", std::to_string(encoder.d_model), "shape of " + tokens.name);
-  report.add_fact("vocabulary", std::to_string(encoder.vocab_size), "shape of " + tokens.name);
+  report.add_fact("d_model", std::to_string(encoder.d_model), "shape of " + token_table.name);
+  report.add_fact("vocabulary", std::to_string(encoder.vocab_size), "shape of " + token_table.name);
   report.add_fact("layers", std::to_string(layers_), "names of the tensors");
   check_agreement(settings_, family_.settings.width, encoder.d_model, "channels");
   check_agreement(settings_, family_.settings.layers, layers_ / inner_layers_, "layers");
   check_agreement(settings_, "vocab_size", encoder.vocab_size, "tokens");
-  heads_ = needed_heads(settings_, family_.settings.heads, encoder.d_model, report,
-                        ", or the model's config.json: " + mark(Option::config) + " config.json");
+  heads_ = read_head_count(settings_, family_.settings.heads, encoder.d_model, report,
+                           ", or the model's config.json: " + placeholder(Option::config) + " config.json");
   if (family_.extras.rotary_table != nullptr && encoder.d_model / heads_ % 2 != 0) {
     fail("the setting ", family_.settings.heads, " gives heads of ", encoder.d_model / heads_,
-         " channels: rotary positions turn pairs of them");
+         " channels: rotary positions rotate them in pairs");
   }
   activation_ = activation_of(settings_, family_.settings.activation, report);
   if (family_.extras.gates != nullptr) activation_ = gate_activation(settings_, activation_, report);
@@ -136,14 +136,14 @@ void EncoderReader::add_positions() {
   embedding.pad_position = static_cast<uint32_t>(encoder.pad_id);
 }
 
-void EncoderReader::add_embedding(const Tensor& tokens) {
+void EncoderReader::add_embedding(const Tensor& token_table) {
   EncoderDescription& encoder = conversion_.description.encoder;
   EmbeddingDescription& embedding = encoder.embedding;
   WeightWriter& weights = conversion_.weights;
-  embedding.tokens = weights.table("embedding.tokens", tokens, {encoder.vocab_size, "vocabulary"}, table_width());
+  embedding.tokens = weights.table("embedding.tokens", token_table, {encoder.vocab_size, "vocabulary"}, table_width());
   if (family_.extras.rotary_table == nullptr && family_.extras.gates == nullptr) add_positions();
   // The runtime does not need this table, whose values follow from the settings. The model file keeps it for the
-  // export: an exported checkpoint is recognised by it.
+  // export: an exported checkpoint is recognised by this table.
   const Tensor* turns = family_.extras.rotary_table ? tensors_.use(family_.extras.rotary_table) : nullptr;
   if (turns != nullptr) weights.floats("rotary table", *turns, {{0, "positions"}, {encoder.d_model / heads_, "head"}});
   if (family_.has_token_types) {
@@ -163,7 +163,7 @@ void EncoderReader::add_embedding(const Tensor& tokens) {
 // Reads the Linear of queries or keys whose neighbouring channels form the pairs that are rotated. In the model file,
 // channels j and j + half of a head form a pair, so each head's even channels are put before its odd ones. Scores stay
 // the same, because queries and keys are reordered in the same way.
-Linear EncoderReader::turned(const std::string& role, const std::string& name) {
+Linear EncoderReader::read_rotary_linear(const std::string& role, const std::string& name) {
   const Tensor &weight = tensors_.need(name + ".weight"), &bias = tensors_.need(name + ".bias");
   const uint64_t head_dim = conversion_.description.encoder.d_model / heads_, half = head_dim / 2;
   if (dimension(weight, 0) != d_model().value || dimension(bias, 0) != d_model().value) {
@@ -224,8 +224,8 @@ LayerDescription& EncoderReader::add_layer(uint32_t index) {
   const std::string role = "layers[" + std::to_string(index) + "].";
   if (family_.extras.rotary_table != nullptr) {
     attention.rotary_base = roformer_base;
-    attention.query = turned(role + "attention.query", prefix + "attention.self.query");
-    attention.key = turned(role + "attention.key", prefix + "attention.self.key");
+    attention.query = read_rotary_linear(role + "attention.query", prefix + "attention.self.query");
+    attention.key = read_rotary_linear(role + "attention.key", prefix + "attention.self.key");
   }
   if (family_.extras.gates != nullptr) add_gated_network(prefix, role, &layer);
   read_layer_parts(conversion_, tensors_, family_.parts, prefix, index, {d_model(), d_model(), {0, "ffn width"}},
@@ -246,7 +246,7 @@ void EncoderReader::add_position_bias() {
   if (!learned && family_.extras.gates == nullptr) return;
   EncoderDescription& encoder = conversion_.description.encoder;
   const uint64_t columns = 2 * uint64_t{encoder.max_tokens} - 1;
-  std::vector<float> bias = conversion_.weights.room_for_table(heads_, columns);
+  std::vector<float> bias = conversion_.weights.zeroed_table(heads_, columns);
   std::string source = "ALiBi: a slope for each head";
   if (learned) {
     const Tensor& buckets = tensors_.need(family_.extras.relative_bias + std::string(".weight"));
@@ -258,7 +258,8 @@ void EncoderReader::add_position_bias() {
   } else {
     fill_alibi(heads_, bias);
   }
-  const TensorIndex index = conversion_.weights.computed("position_bias", "position_bias", {heads_, columns}, bias);
+  const TensorIndex index =
+      conversion_.weights.computed_table("position_bias", "position_bias", {heads_, columns}, bias);
   for (LayerDescription& layer : encoder.layers) layer.attention.position_bias = index;
   conversion_.report.add_fact("position bias", "one table for all layers", source);
 }

@@ -19,13 +19,14 @@ class EncoderReader {
   EncoderReader(Conversion& conversion, TensorTable& tensors, const Settings& settings, const Family& family)
       : conversion_(conversion), tensors_(tensors), settings_(settings), family_(family) {}
 
-  // Sets the vocabulary, the width, the pad token and the first token's row of positions, and checks the settings
-  // against `tokens`, the token embedding. Returns the number of positions that a text may have.
-  uint32_t read_sizes(const Tensor& tokens);
+  // Sets the vocabulary, the width, the pad token and the row of the position table that the first token gets, and
+  // checks the settings against `token_table`, the token embedding. Returns the number of positions that a text may
+  // have.
+  uint32_t read_sizes(const Tensor& token_table);
   // Adds the tables of tokens, positions and token types, and the norm of their sum.
-  void add_embedding(const Tensor& tokens);
+  void add_embedding(const Tensor& token_table);
   // Returns where the number of positions was found, for the report.
-  const std::string& longest_source() const { return longest_source_; }
+  const std::string& position_count_source() const { return position_count_source_; }
   // Adds layers[index] with all parts that the family has. The caller sets the projections and the mask.
   LayerDescription& add_layer(uint32_t index);
   // Sets the bias that the family adds to the scores of all layers. Does nothing if the family has none.
@@ -42,7 +43,7 @@ class EncoderReader {
   // Returns the number of rows in the table of positions or, if there is no table, the number in the settings.
   uint32_t count_positions();
   void add_positions();
-  Linear turned(const std::string& role, const std::string& name);
+  Linear read_rotary_linear(const std::string& role, const std::string& name);
   void add_gated_network(const std::string& prefix, const std::string& role, LayerDescription* layer);
   uint32_t count_layers();
   std::string layer_prefix(uint32_t index) const;
@@ -53,7 +54,7 @@ class EncoderReader {
   const Family& family_;
   uint32_t layers_ = 0, heads_ = 0, table_width_ = 0;
   uint32_t groups_ = 0, inner_layers_ = 1;  // Only for families whose layers share weights.
-  std::string longest_source_;
+  std::string position_count_source_;
   float epsilon_ = 0;
   Activation activation_ = Activation::gelu;
 };

@@ -62,17 +62,17 @@ bool has_pooler(const HeadInputs& inputs) {
   return inputs.tensors.any(inputs.family.extras.pooler + std::string(".*"));
 }
 
-// Returns whether `classifier` reads every row instead of the pooled row. The pooler does not tell, because checkpoints
-// of both kinds may have one.
+// Returns whether `classifier` reads every row instead of the pooled row. The presence of a pooler does not tell,
+// because checkpoints of both kinds may have one.
 bool is_token_classifier(const HeadInputs& inputs) {
-  const std::optional<std::string> architecture = architecture_of(inputs.settings);
+  const std::optional<std::string> architecture = architecture_suffix(inputs.settings);
   if (!architecture) {
     if (!has_pooler(inputs)) return true;
     fail(
         "the tensors do not say whether the classifier reads a text as a whole or token by token: give the model's "
         "config.json with ",
-        mark(Option::config), ", or ", config_option(R"({"architectures": ["BertForSequenceClassification"]})"), " or ",
-        config_option(R"({"architectures": ["BertForTokenClassification"]})"));
+        placeholder(Option::config), ", or ", config_option(R"({"architectures": ["BertForSequenceClassification"]})"),
+        " or ", config_option(R"({"architectures": ["BertForTokenClassification"]})"));
   }
   if (*architecture == "ForTokenClassification") return true;
   if (*architecture == "ForSequenceClassification" || *architecture == "ForMultipleChoice") return false;
@@ -161,24 +161,24 @@ void add_heads(const HeadInputs& inputs) {
   add_classifier(inputs);
   if (inputs.tensors.any("qa_outputs.*")) {
     ClassificationHead& head = add_head(inputs, "qa_outputs", "qa_outputs", Pooling::none, nullptr, Activation::none);
-    label_answers(inputs.conversion, inputs.settings, &head);
+    label_answer_outputs(inputs.conversion, inputs.settings, &head);
   }
   if (inputs.tensors.any("cls.seq_relationship.*")) {
     ClassificationHead& head = add_head(inputs, "next_sentence", "cls.seq_relationship", Pooling::first_token,
                                         inputs.family.extras.pooler, Activation::tanh);
-    set_kind(inputs.conversion, inputs.settings, usual_kind, &head);
+    set_head_kind(inputs.conversion, inputs.settings, usual_head_kind, &head);
   }
   if (inputs.tensors.any("sop_classifier.classifier.*")) {
     ClassificationHead& head = add_head(inputs, "sentence_order", "sop_classifier.classifier", Pooling::first_token,
                                         inputs.family.extras.pooler, Activation::tanh);
-    set_kind(inputs.conversion, inputs.settings, usual_kind, &head);
+    set_head_kind(inputs.conversion, inputs.settings, usual_head_kind, &head);
   }
   if (inputs.tensors.any("discriminator_predictions.dense.*")) {
     const Activation activation =
         activation_of(inputs.settings, inputs.family.settings.activation, inputs.conversion.report);
     ClassificationHead& head = add_head(inputs, "replaced_tokens", "discriminator_predictions.dense_prediction",
                                         Pooling::none, "discriminator_predictions.dense", activation);
-    set_kind(inputs.conversion, inputs.settings, usual_kind, &head);
+    set_head_kind(inputs.conversion, inputs.settings, usual_head_kind, &head);
   }
   add_embedding(inputs);
 }

@@ -24,7 +24,7 @@ class HuggingFaceConverter {
   explicit HuggingFaceConverter(Conversion& conversion)
       : conversion_(conversion),
         tensors_(conversion.checkpoint, canonical_name),
-        settings_(settings_beside(conversion)),
+        settings_(user_and_checkpoint_settings(conversion)),
         family_(family_of(settings_, conversion.checkpoint, conversion.report)),
         report_(conversion.report),
         reader_(conversion, tensors_, settings_, family_) {}
@@ -37,7 +37,7 @@ class HuggingFaceConverter {
     const HeadInputs inputs{conversion_, tensors_, settings_, family_, reader_.epsilon()};
     add_masked_lm(inputs);
     add_heads(inputs);
-    tensors_.account_for_rest(unused_names(), family_.name, report_);
+    tensors_.report_or_reject_unused(unused_names(), family_.name, report_);
   }
 
  private:
@@ -76,7 +76,7 @@ void HuggingFaceConverter::read_sizes() {
   }
   encoder.max_tokens = cut ? static_cast<uint32_t>(cut->value) : longest;
   report_.add_fact("longest text (N)", std::to_string(encoder.max_tokens),
-                   cut ? "max_seq_length, " + cut->source : reader_.longest_source());
+                   cut ? "max_seq_length, " + cut->source : reader_.position_count_source());
   if (family_.has_token_types) {
     check_agreement(settings_, "type_vocab_size", dimension(tensors_.need(token_types), 0), "token types");
   }
@@ -114,7 +114,7 @@ Recognition HuggingFace::recognise(const Checkpoint& checkpoint) const {
   const std::string rotary_table = roformer().extras.rotary_table,
                     gates = jina().layers + std::string("0.") + jina().extras.gates + ".weight",
                     code_gates = jina_code().layers + std::string("0.") + jina_code().extras.gates + ".weight";
-  const size_t prefix = wrapper_prefix(checkpoint);
+  const size_t prefix = wrapper_prefix_length(checkpoint);
   const std::string* found = nullptr;
   bool positions = false;
   for (const Tensor& tensor : checkpoint.tensors) {

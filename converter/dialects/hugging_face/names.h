@@ -38,10 +38,10 @@ struct FamilyExtras {
   // A table, [N, head_dim], of sines and cosines, whose values follow from the settings. A family that has it adds no
   // positions to the embedding, and rotates neighbouring channels of queries and keys in pairs instead.
   const char* rotary_table = nullptr;
-  // The module in a layer that computes both halves of a gated feed-forward network, one of which is activated. A
-  // family that has it has ALiBi (alibi.h) instead of positions.
+  // The Linear in a layer whose outputs are the two factors of a gated feed-forward network, one after the other. One
+  // factor is activated. A family that has this Linear has ALiBi (alibi.h) instead of positions.
   const char* gates = nullptr;
-  bool activates_second_half = false;  // If true, the second half of `gates` is activated instead of the first.
+  bool activates_second_half = false;  // If true, the second factor of `gates` is activated instead of the first.
   bool embedding_norm = true;          // If true, the sum of the embedding's tables is normalised.
 };
 

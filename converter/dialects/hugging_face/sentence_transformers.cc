@@ -61,7 +61,10 @@ class Modules {
     for (const Value& module : modules.items()) add(module);
     if (made_.transformer.empty()) fail(path, " names no Transformer module");
     if (cross_encoder_) return std::move(made_);
-    if (!has_pooling_) fail(path, " names no Pooling module after a Transformer: nothing says how a text is embedded");
+    if (!has_pooling_) {
+      fail(path, " names no Pooling module after a Transformer, so nothing says how a text is embedded: to convert ",
+           "the encoder alone, give a folder that has the Transformer's files but no modules.json");
+    }
     set(made_.settings, store_, "sentence_normalize", flag(normalizes_));
     return std::move(made_);
   }
@@ -83,21 +86,20 @@ class Modules {
     }
     const bool first = type == "Transformer" || type == "StaticEmbedding";
     if (made_.transformer.empty() != first) {
-      refuse(type, name, "the first module is a Transformer or a StaticEmbedding, and the only one");
+      refuse(type, name, "the first module, and no other, must be a Transformer or a StaticEmbedding");
     }
     if (type == "Transformer") return add_transformer(folder_ / place);
     if (type == "StaticEmbedding" && !cross_encoder_) return add_static_embedding(folder_ / place);
     if (type == "Dropout") return;  // Dropout acts only in training.
-    if (cross_encoder_) refuse(type, name, "a CrossEncoder of one Transformer is supported");
+    if (cross_encoder_) refuse(type, name, "only a CrossEncoder that is one Transformer is supported");
     if (!has_pooling_ && type == "Pooling") return add_pooling(folder_ / place);
     if (has_pooling_ && type == "Normalize") return void(normalizes_ = true);
     const bool open = has_pooling_ && !normalizes_ && made_.norm.empty();
     if (open && made_.dense.empty() && type == "Dense") return add_dense(folder_ / place);
     if (open && type == "LayerNorm") return void(made_.norm = weights_in(folder_ / place));
-    refuse(
-        type, name,
-        "Transformer and Pooling or StaticEmbedding, at most one Dense, LayerNorm and Normalize are supported, in this "
-        "order");
+    refuse(type, name,
+           "supported are, in this order: Transformer and Pooling, or StaticEmbedding; then at most one each of Dense, "
+           "LayerNorm and Normalize");
   }
 
   [[noreturn]] static void refuse(std::string_view type, const std::string& name, const char* reason) {
@@ -134,7 +136,8 @@ class Modules {
       if (const std::optional<int64_t> longest = config.find("max_seq_length").integer()) {
         set(made_.settings, store_, "max_seq_length", store_.make_integer(*longest));
         made_.notes.push_back("Texts are cut to " + std::to_string(*longest) + " tokens, as " + name +
-                              " says; for another length give max_seq_length with " + mark(Option::config) + ".");
+                              " says; for another length give max_seq_length with " + placeholder(Option::config) +
+                              ".");
       }
       if (is_true(config.find("do_lower_case"))) {
         made_.notes.push_back(std::string(name) +
@@ -244,8 +247,8 @@ namespace {
 void add_module_tensors(const Checkpoint& from, const std::string& prefix, Checkpoint* checkpoint) {
   const uint32_t first = static_cast<uint32_t>(checkpoint->storages().size());
   for (const Storage& storage : from.storages()) checkpoint->storages().push_back(storage);
-  checkpoint->budget().admit(from.budget().admitted());
-  checkpoint->budget().admit_file(from.budget().file_bytes());
+  checkpoint->budget().raise_limits(from.budget().structure_bytes());
+  checkpoint->budget().raise_tensor_limit(from.budget().file_bytes());
   for (const Tensor& tensor : checkpoint->tensors) {
     if (tensor.name.starts_with(prefix))
       fail(checkpoint->name, " has the tensor ", quote(tensor.name),

@@ -28,8 +28,8 @@ struct SentenceTransformer {
 std::optional<SentenceTransformer> read_sentence_transformer(const std::string& folder, ValueStore& store);
 
 // Returns what config_sentence_transformers.json of a CrossEncoder's folder says about its scores, as settings with the
-// names that config.json had before version 5.4. Returns null if the folder is not that of a CrossEncoder. Such a
-// folder may lack modules.json, because the classifier is part of the encoder's checkpoint.
+// names that config.json had before version 5.4. Returns null if the folder is not that of a CrossEncoder. The folder
+// of a CrossEncoder may lack modules.json, because the classifier is part of the encoder's checkpoint.
 Value read_cross_encoder(const std::string& folder, ValueStore& store);
 // Returns the path of config_sentence_transformers.json in the folder.
 std::string cross_encoder_file(const std::string& folder);

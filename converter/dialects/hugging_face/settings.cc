@@ -29,7 +29,7 @@ const ModelType* find_model_type(std::string_view name) {
 }
 
 bool any_tensor(const Checkpoint& checkpoint, std::string_view prefix) {
-  const size_t wrapper = wrapper_prefix(checkpoint);
+  const size_t wrapper = wrapper_prefix_length(checkpoint);
   return std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(), [&](const Tensor& tensor) {
     return std::string_view(tensor.name).substr(wrapper).starts_with(prefix);
   });
@@ -60,24 +60,24 @@ std::optional<std::string_view> first_text_of(const Settings& settings, const ch
 
 }  // namespace
 
-bool is_model_type(std::string_view type) {
+bool is_supported_model_type(std::string_view type) {
   return find_model_type(type) != nullptr ||
          std::find(std::begin(other_model_types), std::end(other_model_types), type) != std::end(other_model_types);
 }
 
-std::string unsupported_model_type(const Setting<std::string>& said) {
+std::string unsupported_model_type_message(const Setting<std::string>& model_type) {
   std::string names;
   for (const ModelType& type : model_types) names += std::string(type.name) + ", ";
   for (const std::string_view type : other_model_types) names += std::string(type) + ", ";
   names.resize(names.size() - 2);
-  return "the model_type " + quote(said.value) + " (" + said.source + ") is not supported; supported are " + names +
-         ", beside the dialects " + names_of_dialects();
+  return "the model_type " + quote(model_type.value) + " (" + model_type.source + ") is not supported; supported are " +
+         names + ", beside the dialects " + names_of_dialects();
 }
 
 const Family& family_of(const Settings& settings, const Checkpoint& checkpoint, Report& report) {
   if (const std::optional<Setting<std::string>> said = settings.text("model_type")) {
     const ModelType* type = find_model_type(said->value);
-    if (type == nullptr) fail(unsupported_model_type(*said));
+    if (type == nullptr) fail(unsupported_model_type_message(*said));
     report.add_fact("model type", said->value, "model_type, " + said->source);
     const Family& family = type->family();
     // Jina's models with gated networks have the model_type "bert".
@@ -101,7 +101,7 @@ const Family& family_of(const Settings& settings, const Checkpoint& checkpoint, 
   fail(
       "BERT's and RoBERTa's encoders have tensors of the same names, so the checkpoint does not say which it is: give "
       "the model's config.json with ",
-      mark(Option::config), ", or ", config_option(R"({"model_type": "bert"})"), " or ",
+      placeholder(Option::config), ", or ", config_option(R"({"model_type": "bert"})"), " or ",
       config_option(R"({"model_type": "roberta"})"));
 }
 
@@ -170,7 +170,7 @@ float epsilon_of(const Settings& settings, const Family& family, Report& report)
   return usual;
 }
 
-int32_t pad_of(const Settings& settings, int64_t usual, uint32_t vocabulary, Report& report) {
+int32_t pad_token_of(const Settings& settings, int64_t usual, uint32_t vocabulary, Report& report) {
   const std::optional<Setting<int64_t>> said = settings.integer("pad_token_id");
   const int64_t pad = said ? said->value : usual;
   const std::string source =
@@ -182,7 +182,7 @@ int32_t pad_of(const Settings& settings, int64_t usual, uint32_t vocabulary, Rep
   return static_cast<int32_t>(pad);
 }
 
-std::optional<std::string> architecture_of(const Settings& settings) {
+std::optional<std::string> architecture_suffix(const Settings& settings) {
   const std::optional<std::string_view> name = first_text_of(settings, "architectures");
   if (!name) return std::nullopt;
   // The part begins at the last "For". In "RoFormerModel", which has no head, that is inside the word "Former", and the
@@ -194,7 +194,7 @@ std::optional<std::string> architecture_of(const Settings& settings) {
 
 void report_outputs(Conversion& conversion, const ClassificationHead& head, const std::string& pooling,
                     const std::string& source) {
-  const uint64_t outputs = outputs_of(conversion, head);
+  const uint64_t outputs = count_outputs(conversion, head);
   const std::string behind = head.pooling == Pooling::none ? " for each token"
                              : pooling.empty()             ? ""
                                                            : ", pooling " + pooling;
@@ -203,15 +203,15 @@ void report_outputs(Conversion& conversion, const ClassificationHead& head, cons
 }
 
 void label_outputs(Conversion& conversion, const Settings& settings, ClassificationHead* head) {
-  head->labels = labels_of(settings, outputs_of(conversion, *head), conversion.report);
-  set_kind(
-      conversion, settings, [&](uint64_t count) { return kind_of(settings, count); }, head);
+  head->labels = labels_of(settings, count_outputs(conversion, *head), conversion.report);
+  set_head_kind(
+      conversion, settings, [&](uint64_t count) { return head_kind_of(settings, count); }, head);
 }
 
-void label_answers(Conversion& conversion, const Settings& settings, ClassificationHead* head) {
-  if (outputs_of(conversion, *head) == 2) head->labels = {"start", "end"};
-  set_kind(
-      conversion, settings, [](uint64_t) { return compared_kind("the other tokens"); }, head);
+void label_answer_outputs(Conversion& conversion, const Settings& settings, ClassificationHead* head) {
+  if (count_outputs(conversion, *head) == 2) head->labels = {"start", "end"};
+  set_head_kind(
+      conversion, settings, [](uint64_t) { return compared_outputs_kind("the other tokens"); }, head);
 }
 
 std::vector<std::string> labels_of(const Settings& settings, uint64_t classes, Report& report) {
@@ -239,7 +239,7 @@ std::vector<std::string> labels_of(const Settings& settings, uint64_t classes, R
   if (!fit) {
     report.notes.push_back(
         "id2label has empty, equal, very long or unprintable labels and was not used. Give others with " +
-        mark(Option::labels) + ".");
+        placeholder(Option::labels) + ".");
     return {};
   }
   std::string text;
@@ -286,7 +286,7 @@ std::optional<KindRule> problem_kind(const Settings& settings, uint64_t outputs)
 
 }  // namespace
 
-KindRule kind_of(const Settings& settings, uint64_t outputs) {
+KindRule head_kind_of(const Settings& settings, uint64_t outputs) {
   const std::optional<KindRule> problem = problem_kind(settings, outputs);
   const std::optional<Setting<std::string>> said = cross_encoder_activation(settings);
   if (said && outputs == 1) {
@@ -303,8 +303,9 @@ KindRule kind_of(const Settings& settings, uint64_t outputs) {
   // kind.
   if (said && said->value.ends_with("Sigmoid")) return {HeadKind::multi_label, Activation::none, said->source};
   // In multiple choice, each choice is a text with one output, and the outputs of a question's choices are compared.
-  if (outputs == 1 && architecture_of(settings) == "ForMultipleChoice") return compared_kind("the other choices");
-  return usual_kind(outputs);
+  if (outputs == 1 && architecture_suffix(settings) == "ForMultipleChoice")
+    return compared_outputs_kind("the other choices");
+  return usual_head_kind(outputs);
 }
 
 }  // namespace linformer::convert::hugging_face

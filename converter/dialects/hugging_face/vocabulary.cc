@@ -25,7 +25,7 @@ void add_vocabulary_output(Conversion& conversion, TensorTable& tensors, const S
     weight = &tensors.need(tokens);
   }
   const std::optional<TensorIndex> tied =
-      conversion.weights.tied("mlm.output.weight", *weight, encoder.embedding.tokens);
+      conversion.weights.index_if_tied("mlm.output.weight", *weight, encoder.embedding.tokens);
   if (!tied && !own) {
     fail("the tensor ", quote(weight->name),
          " differs from the token embedding, to which it should be tied: if the model has separate weights, give the "

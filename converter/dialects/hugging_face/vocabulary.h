@@ -1,4 +1,4 @@
-// The token embedding and a masked-LM head's output over the vocabulary, which most models tie to it.
+// The token embedding, and a masked-LM head's output over the vocabulary. Most models tie the output to the embedding.
 #pragma once
 
 #include "converter/dialects/dialect.h"
@@ -12,7 +12,8 @@ namespace linformer::convert::hugging_face {
 const Tensor& token_embedding(TensorTable& tensors, const Settings& settings, const char* tokens, const char* output);
 
 // Sets the weight of mlm.output, [vocabulary, width], to the tensor `output` or, if that is absent, to the embedding
-// `tokens`. Throws Error if it differs from the embedding and tie_word_embeddings is not false.
+// `tokens`. Throws Error if `output` differs from the embedding and the setting tie_word_embeddings is not false, or if
+// `output` is absent and the setting is false.
 void add_vocabulary_output(Conversion& conversion, TensorTable& tensors, const Settings& settings, const char* tokens,
                            const char* output, Size width);
 

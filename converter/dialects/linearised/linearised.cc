@@ -70,7 +70,7 @@ std::string Linearised::layer_name(size_t index) const {
   return "the setting " + std::string(linearised_setting) + ".layers[" + std::to_string(index) + "]";
 }
 
-Linearised Linearised::find(Checkpoint& checkpoint, const Settings& settings) {
+Linearised Linearised::extract(Checkpoint& checkpoint, const Settings& settings) {
   Linearised made;
   const std::optional<Setting<Value>> setting = settings.value(linearised_setting);
   try {
@@ -83,15 +83,15 @@ Linearised Linearised::find(Checkpoint& checkpoint, const Settings& settings) {
       if (!setting) {
         fail("the tensor ", quote(first->name), " belongs to a linearised encoder, but there is no setting ",
              linearised_setting, ": give the config.json that was written beside the tensors with ",
-             mark(Option::config));
+             placeholder(Option::config));
       }
-      made.tensors_ = checkpoint.take(is_taken);
+      made.tensors_ = checkpoint.extract_tensors(is_taken);
     }
-    for (size_t i = 0; i < made.tensors_.size(); ++i) made.add_tensor(i);
+    for (size_t i = 0; i < made.tensors_.size(); ++i) made.assign_tensor(i);
     for (size_t i = 0; i < made.layers_.size(); ++i) {
       if (made.layers_[i].k == 0 || made.layers_[i].keys != none) continue;
       fail("the tensor ", quote(std::string(tensors_begin) + std::to_string(i) + std::string(keys_end)),
-           " is missing, but ", made.layer_name(i), ".k", made.in_source(), " is ", made.layers_[i].k,
+           " is missing, but ", made.layer_name(i), ".k", made.source_in_parentheses(), " is ", made.layers_[i].k,
            ": the checkpoint is incomplete");
     }
   } catch (const Error& error) {
@@ -102,12 +102,13 @@ Linearised Linearised::find(Checkpoint& checkpoint, const Settings& settings) {
 
 void Linearised::read_setting(const Setting<Value>& setting) {
   source_ = setting.source;
-  const std::string name = "the setting " + std::string(linearised_setting), list = name + ".layers" + in_source();
+  const std::string name = "the setting " + std::string(linearised_setting),
+                    list = name + ".layers" + source_in_parentheses();
   if (!setting.value.is(ValueKind::dict)) {
-    fail(name, in_source(), " is a ", setting.value.kind_name(), ", not an object such as {\"layers\": [null, ",
-         "{\"k\": 64, \"window\": 32}]}");
+    fail(name, source_in_parentheses(), " is a ", setting.value.kind_name(),
+         ", not an object such as {\"layers\": [null, ", "{\"k\": 64, \"window\": 32}]}");
   }
-  check_keys(setting.value, name + in_source(), {"layers"});
+  check_keys(setting.value, name + source_in_parentheses(), {"layers"});
   const Value layers = setting.value.find("layers");
   if (!layers.is(ValueKind::list)) {
     fail(list, " is ", layers ? std::string("a ") + layers.kind_name() : "missing",
@@ -125,21 +126,22 @@ void Linearised::read_setting(const Setting<Value>& setting) {
 
 void Linearised::read_layer(Value entry, Layer* layer, const std::string& name) const {
   if (!entry.is(ValueKind::dict)) {
-    fail(name, in_source(), " is a ", entry.kind_name(),
+    fail(name, source_in_parentheses(), " is a ", entry.kind_name(),
          ": give null, or an object such as {\"k\": 64, \"window\": ", "32}");
   }
-  check_keys(entry, name + in_source(), {"k", "window", "exact_tokens", "span"});
+  check_keys(entry, name + source_in_parentheses(), {"k", "window", "exact_tokens", "span"});
   layer->changed = true;
   for (const auto& [key, number] : {std::pair("k", &layer->k), std::pair("window", &layer->window)}) {
     const Value value = entry.find(key);
-    if (!value) fail(name, in_source(), " lacks ", key, ": give 0 if the layer has none");
-    *number = number_of(value, name + "." + key + in_source());
+    if (!value) fail(name, source_in_parentheses(), " lacks ", key, ": give 0 if the layer has none");
+    *number = number_of(value, name + "." + key + source_in_parentheses());
   }
   if (layer->k == 0 && layer->window == 0) {
-    fail(name, in_source(), " has k 0 and window 0, so that no row would see any: give null for full attention");
+    fail(name, source_in_parentheses(),
+         " has k 0 and window 0, so no row would attend to any: give null for full attention");
   }
-  if (const Value span = entry.find("span")) layer->span = number_of(span, name + ".span" + in_source());
-  const std::string tokens_name = name + ".exact_tokens" + in_source();
+  if (const Value span = entry.find("span")) layer->span = number_of(span, name + ".span" + source_in_parentheses());
+  const std::string tokens_name = name + ".exact_tokens" + source_in_parentheses();
   if (const Value tokens = entry.find("exact_tokens")) {
     if (!tokens.is(ValueKind::list)) fail(tokens_name, " is a ", tokens.kind_name(), ", not a list of token ids");
     const size_t most = std::min(layer->k, max_exact_tokens);
@@ -150,11 +152,11 @@ void Linearised::read_layer(Value entry, Layer* layer, const std::string& name) 
   }
   const bool both = layer->k > 0 && layer->window > 0;
   if (both || (layer->span == 0 && layer->exact_tokens.empty())) return;
-  fail(name, layer->span > 0 ? ".span" : ".exact_tokens", in_source(), " needs both k and window above 0, but ",
-       layer->k == 0 ? "k" : "window", " is 0");
+  fail(name, layer->span > 0 ? ".span" : ".exact_tokens", source_in_parentheses(),
+       " needs both k and window above 0, but ", layer->k == 0 ? "k" : "window", " is 0");
 }
 
-void Linearised::add_tensor(size_t index) {
+void Linearised::assign_tensor(size_t index) {
   const std::string& name = tensors_[index].name;
   const std::optional<Place> place = place_of(name);
   if (!place) {
@@ -163,11 +165,11 @@ void Linearised::add_tensor(size_t index) {
   }
   if (place->layer >= layers_.size()) {
     fail("the tensor ", quote(name), " belongs to layer ", place->layer, ", but the setting ", linearised_setting,
-         ".layers", in_source(), " has ", layers_.size(), " entries");
+         ".layers", source_in_parentheses(), " has ", layers_.size(), " entries");
   }
   Layer& layer = layers_[place->layer];
   if (layer.k == 0) {
-    fail("the tensor ", quote(name), " compresses rows, but ", layer_name(place->layer), in_source(), " ",
+    fail("the tensor ", quote(name), " compresses rows, but ", layer_name(place->layer), source_in_parentheses(), " ",
          layer.changed ? "has k 0" : "is null", ": give the number of its rows as k");
   }
   (place->values ? layer.values : layer.keys) = index;
@@ -179,7 +181,7 @@ void Linearised::check(const Dialect& dialect) const {
   for (const Dialect* known : dialects()) {
     if (known->may_be_linearised()) names += (names.empty() ? "" : ", ") + std::string(known->name());
   }
-  fail("the setting ", linearised_setting, in_source(), " is for encoders of the dialects ", names,
+  fail("the setting ", linearised_setting, source_in_parentheses(), " is for encoders of the dialects ", names,
        ": remove it to convert this checkpoint");
 }
 
@@ -196,23 +198,25 @@ void Linearised::check_layer(size_t index, const EncoderDescription& encoder) co
   const AttentionDescription& attention = encoder.layers[index].attention;
   const std::string name = layer_name(index);
   if (attention.window != 0) {
-    fail(name, in_source(), " changes a layer that has a window of its own (", attention.window,
+    fail(name, source_in_parentheses(), " changes a layer that has a window of its own (", attention.window,
          " tokens on each side): give null");
   }
   if (layer.k > 0 && layer.window == 0 && attention.position_bias != absent) {
-    fail(name, ".window", in_source(), " is 0 and k is ", layer.k, ", but the model adds a bias to scores by the ",
+    fail(name, ".window", source_in_parentheses(), " is 0 and k is ", layer.k,
+         ", but the model adds a bias to scores by the ",
          "distance between tokens, which compressed keys do not have: give a window above 0, or null");
   }
   if (layer.span > encoder.max_tokens) {
-    fail(name, ".span", in_source(), " is ", layer.span, ", but the model takes texts of up to ", encoder.max_tokens,
+    fail(name, ".span", source_in_parentheses(), " is ", layer.span, ", but the model takes texts of up to ",
+         encoder.max_tokens,
          " tokens: a span of at most that many is possible, or longer texts, if the encoder has positions for them, "
          "with ",
          config_option("{\"max_seq_length\": " + std::to_string(layer.span) + "}"));
   }
   for (const uint32_t token : layer.exact_tokens) {
     if (token < encoder.vocab_size) continue;
-    fail(name, ".exact_tokens", in_source(), " has the token ", token, ", but the vocabulary has ", encoder.vocab_size,
-         " tokens");
+    fail(name, ".exact_tokens", source_in_parentheses(), " has the token ", token, ", but the vocabulary has ",
+         encoder.vocab_size, " tokens");
   }
 }
 
@@ -220,11 +224,11 @@ void Linearised::apply(Checkpoint& checkpoint, Conversion& conversion) {
   if (source_.empty()) return;
   EncoderDescription& encoder = conversion.description.encoder;
   if (layers_.size() != encoder.layers.size()) {
-    fail("the setting ", linearised_setting, ".layers", in_source(), " has ", layers_.size(),
+    fail("the setting ", linearised_setting, ".layers", source_in_parentheses(), " has ", layers_.size(),
          " entries, but the model has ", encoder.layers.size(), " layers");
   }
   const size_t first = checkpoint.tensors.size();
-  checkpoint.put_back(std::move(tensors_));
+  checkpoint.restore_tensors(std::move(tensors_));
   // Projection 0 of these encoders is full attention, which no layer uses if all are compressed.
   if (std::all_of(layers_.begin(), layers_.end(), [](const Layer& layer) { return layer.k > 0; })) {
     encoder.projections.clear();
@@ -241,7 +245,8 @@ void Linearised::apply(Checkpoint& checkpoint, Conversion& conversion) {
     const auto add = [&](size_t tensor, const char* side) {
       return add_projection(layer, checkpoint.tensors[first + tensor], role + side, conversion);
     };
-    // Compressed rows are made of all rows of a text. Sessions strip pads, unless they are told to keep them.
+    // Nothing is masked, because each compressed row is a sum over all rows of a text. Sessions remove pads before,
+    // unless their options keep pads.
     attention.row_mask = RowMask::none;
     attention.key_projections = {add(layer.keys, "key_projection")};
     attention.value_projections = attention.key_projections;

@@ -20,15 +20,15 @@ class Linearised {
  public:
   // Takes the tensors that compress keys and values out of the checkpoint, so that the teacher's dialect reads the
   // others as if they were alone. Throws Error if the setting is malformed, or if the tensors don't fit the setting.
-  static Linearised find(Checkpoint& checkpoint, const Settings& settings);
+  static Linearised extract(Checkpoint& checkpoint, const Settings& settings);
 
   // Throws Error if encoders of this dialect can't be linearised.
   void check(const Dialect& dialect) const;
-  // Returns the number of values in the tensors that find() took out.
+  // Returns the number of values in the tensors that extract() took out.
   uint64_t elements() const;
-  // Puts the tensors back into the checkpoint, and changes the layers as the setting says. The caller has called the
-  // dialect's convert() before, which read them as the teacher's. `conversion` is that of the same checkpoint. Throws
-  // Error if a layer can't be changed in this way.
+  // Puts the tensors back into the checkpoint, and changes the layers as the setting says. Before that, the caller must
+  // have called the dialect's convert(), which reads the layers as those of the teacher. `conversion` is that of the
+  // same checkpoint. Throws Error if a layer can't be changed in this way.
   void apply(Checkpoint& checkpoint, Conversion& conversion);
 
  private:
@@ -42,13 +42,13 @@ class Linearised {
 
   void read_setting(const Setting<Value>& setting);
   void read_layer(Value entry, Layer* layer, const std::string& name) const;
-  void add_tensor(size_t index);
+  void assign_tensor(size_t index);
   void check_layer(size_t index, const EncoderDescription& encoder) const;
   uint32_t add_projection(const Layer& layer, const Tensor& matrix, const std::string& role, Conversion& conversion);
   void report(Report& report, const Array<Projection>& projections, size_t uses) const;
   std::string layer_name(size_t index) const;
   // Returns " (SOURCE)", which says in errors where the setting was read.
-  std::string in_source() const { return " (" + source_ + ")"; }
+  std::string source_in_parentheses() const { return " (" + source_ + ")"; }
 
   std::string source_;  // Where the setting was read; empty if the checkpoint is not linearised.
   std::vector<Layer> layers_;

@@ -14,7 +14,7 @@ struct LayerNames {
   std::string attention_norm, attention, ffn_norm, ffn;
 };
 
-// Returns the names of a layer each of whose halves has a norm and a module fn.
+// Returns the names of a layer whose attention and feed-forward network each have a norm and a module fn.
 LayerNames halves(const std::string& attention, const std::string& ffn) {
   return {attention + "norm", attention + "fn.", ffn + "norm", ffn + "fn."};
 }
@@ -106,8 +106,9 @@ void read_feed_forward(Conversion& conversion, TensorTable& tensors, const Setti
                                                : "names of the tensors: w1 and w2");
 }
 
-// Returns how compressed rows are scaled by the text's length. masked-linformer does so if it is given a mask: it
-// restores the norms that the projections' rows have over a whole text of N tokens.
+// Returns how compressed rows are scaled by the text's length. If masked-linformer is given a mask, it multiplies each
+// compressed row by the norm of the projection's row over all N tokens and divides it by the norm over the text's
+// tokens.
 LengthScale scale_of(const Settings& settings, Layout layout, Report& report) {
   const std::optional<Setting<bool>> said = settings.flag("renorm");
   if (!said && layout != Layout::fours) return LengthScale::none;
@@ -125,7 +126,7 @@ LengthScale scale_of(const Settings& settings, Layout layout, Report& report) {
 
 }  // namespace
 
-bool is_projection(std::string_view name, const std::string& prefix) {
+bool is_key_projection_name(std::string_view name, const std::string& prefix) {
   return matches(name, prefix + "net.layers.*.0.fn.proj_k") || matches(name, prefix + "net.blocks.*.f.net.fn.proj_k") ||
          matches(name, prefix + "net.*.fn.fn.proj_k") || matches(name, prefix + "layers.*.1.proj_k");
 }
@@ -138,7 +139,7 @@ std::optional<Layout> layout_of(const TensorTable& tensors, const std::string& p
   return std::nullopt;
 }
 
-uint32_t projected_positions(const TensorTable& tensors, const std::string& prefix, Layout layout) {
+uint32_t projection_input_length(const TensorTable& tensors, const std::string& prefix, Layout layout) {
   const std::string name = layer_names(prefix, layout, 0).attention + "proj_k";
   const Tensor* projection = tensors.find(name);
   if (projection == nullptr) fail("the tensor ", quote(name), " is missing: the checkpoint is incomplete");
@@ -165,7 +166,7 @@ void AttentionReader::read_sizes(const std::string& prefix, AttentionDescription
   Report unused;
   if (key_width == width) {
     attention->heads = attention->kv_heads =
-        needed_heads(settings_, "heads", width, first ? report_ : unused, " (the package's default is 8)");
+        read_head_count(settings_, "heads", width, first ? report_ : unused, " (the package's default is 8)");
   } else {
     if (key_width > width || width % key_width != 0 || width / key_width > max_heads) {
       fail("the tensor ", quote(key.name), " is ", shape_text(key), " and ", quote(query.name), " ", shape_text(query),
@@ -244,7 +245,7 @@ void add_layers(Conversion& conversion, TensorTable& tensors, const Settings& se
   report.add_fact("layers", std::to_string(count) + (layout == Layout::reversible ? ", reversible" : ""),
                   "names of the tensors");
   const LengthScale scale = scale_of(settings, layout, report);
-  if (scale != LengthScale::none && projected_positions(tensors, prefix, layout) > encoder.max_tokens) {
+  if (scale != LengthScale::none && projection_input_length(tensors, prefix, layout) > encoder.max_tokens) {
     fail("the model's positions are for ", encoder.max_tokens,
          " tokens and its projections for more, whose norms (the ",
          "setting renorm) can't be known from the part that is used: this is not supported");

@@ -1,5 +1,5 @@
-// The layers of lucidrains' `linformer` package, which its language model, its bare encoder and the vision
-// transformers built on it have in common.
+// The layers that the language model and the bare encoder of lucidrains' `linformer` package, and the vision
+// transformers built on the package, have in common.
 // Source: lucidrains/linformer 0.2.3 (commit 970e1c3f), 0.2.1 (50ca7b6), 0.1.0 (6449082) and 0.0.5 (1b63f2b); and
 // compressed-maskformer-reco/masked-linformer (021cd7c), which adds masks to these layers.
 #pragma once
@@ -14,20 +14,20 @@
 namespace linformer::convert::lucidrains {
 
 enum class Layout : uint8_t {
-  layers,      // net.layers.L.0 and net.layers.L.1 are the halves of layer L, since 0.2.0.
-  reversible,  // net.blocks.L.f.net and net.blocks.L.g.net are the halves of layer L.
+  layers,      // net.layers.L.0 and net.layers.L.1 are attention and feed-forward network of layer L, since 0.2.0.
+  reversible,  // net.blocks.L.f.net and net.blocks.L.g.net are attention and feed-forward network of layer L.
   fours,       // layers.L.0 to layers.L.3 are norm, attention, norm and feed-forward network (masked-linformer).
   pairs        // net.J.fn is an attention if J is even and a feed-forward network if J is odd (0.1.0 and older).
 };
 
 // Returns the layout of the layers whose names begin with `prefix`, or nothing if there are none.
 std::optional<Layout> layout_of(const TensorTable& tensors, const std::string& prefix);
-// Returns whether `name` is the name of a layer's key projection in any layout. Recognition calls it, which has no
-// TensorTable.
-bool is_projection(std::string_view name, const std::string& prefix);
+// Returns whether `name` is the name of a layer's key projection in any layout. It is for the functions recognise(),
+// which have no TensorTable.
+bool is_key_projection_name(std::string_view name, const std::string& prefix);
 
 // Returns N, the number of positions that the first layer's projection takes.
-uint32_t projected_positions(const TensorTable& tensors, const std::string& prefix, Layout layout);
+uint32_t projection_input_length(const TensorTable& tensors, const std::string& prefix, Layout layout);
 
 // Reads attention modules, which have the parts to_q, to_k, to_v, to_out, proj_k and proj_v.
 class AttentionReader {
@@ -54,7 +54,7 @@ class AttentionReader {
   ProjectionTable projections_;
 };
 
-// Adds the layers to conversion.description.encoder. Each half of a layer begins with a norm.
+// Adds the layers to conversion.description.encoder. Attention and feed-forward network each begin with a norm.
 void add_layers(Conversion& conversion, TensorTable& tensors, const Settings& settings, const std::string& prefix,
                 Layout layout);
 

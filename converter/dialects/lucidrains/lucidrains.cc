@@ -29,10 +29,11 @@ void check_language_model(const Conversion& conversion, const TensorTable& tenso
     if (tensors.find(name) != nullptr) continue;
     const Checkpoint& checkpoint = conversion.checkpoint;
     if (!tensors.any("to_logits.*")) {  // Only LinformerLM has a head of this name.
-      ask_for_own_model(checkpoint, checkpoint.tensors[0].name.substr(0, wrapper_prefix(checkpoint)) + model_prefix,
-                        "linformer", heads_setting);
+      reject_unconfigured_own_model(
+          checkpoint, checkpoint.tensors[0].name.substr(0, wrapper_prefix_length(checkpoint)) + model_prefix,
+          "linformer", heads_setting);
     }
-    fail("the encoder is below ", model_prefix, ", as LinformerLM's, but the tensor ", name,
+    fail("names of layers begin with ", model_prefix, ", as in LinformerLM, but the tensor ", name,
          " is missing: save the encoder's own state_dict, which becomes a model that takes vectors, or say what the "
          "other tensors are (converter/README.md, A classifier of one's own)");
   }
@@ -92,7 +93,7 @@ void convert_attention(Conversion& conversion, TensorTable& tensors, const Setti
   reader.report();
 }
 
-// Returns the name of the norm in the first layer's first half.
+// Returns the name of the norm before the first layer's attention.
 const char* first_norm(Layout layout) {
   switch (layout) {
     case Layout::layers:
@@ -122,12 +123,12 @@ void convert_own(Conversion& conversion, TensorTable& tensors, const Settings& s
   const std::optional<Layout> layout = layout_of(tensors, model_prefix);
   if (!layout) fail("there are no layers called ", own.encoder, "net.*: the checkpoint is incomplete");
   encoder.d_model = dimension(tensors.need(model_prefix + std::string(first_norm(*layout))), 0);
-  encoder.max_tokens = projected_positions(tensors, model_prefix, *layout);
-  const std::optional<Tensor> positions = own_positions(tensors, own, "pos_emb.weight");
+  encoder.max_tokens = projection_input_length(tensors, model_prefix, *layout);
+  const std::optional<Tensor> positions = own_model_position_table(tensors, own, "pos_emb.weight");
   if (positions) encoder.max_tokens = std::min(encoder.max_tokens, dimension(*positions, 0));
-  add_own_embedding(conversion, tensors, own, "token_emb.weight", positions);
+  add_own_model_embedding(conversion, tensors, own, "token_emb.weight", positions);
   add_layers(conversion, tensors, settings, model_prefix, *layout);
-  add_own_head(conversion, tensors, own);
+  add_own_model_head(conversion, tensors, own);
   note_versions(*layout, conversion.report);
 }
 
@@ -136,7 +137,7 @@ void convert_layers(Conversion& conversion, TensorTable& tensors, const Settings
   const std::string prefix = prefix_of(tensors);
   const std::optional<Layout> layout = layout_of(tensors, prefix);
   if (!layout) fail("there are no layers called ", prefix, "net.*: the checkpoint is incomplete");
-  encoder.max_tokens = projected_positions(tensors, prefix, *layout);
+  encoder.max_tokens = projection_input_length(tensors, prefix, *layout);
   if (!prefix.empty()) {
     check_language_model(conversion, tensors);
     add_embedding(conversion, tensors, settings);
@@ -168,11 +169,12 @@ DialectFacts Lucidrains::facts() const {
 }
 
 Recognition Lucidrains::recognise(const Checkpoint& checkpoint) const {
-  const size_t prefix = wrapper_prefix(checkpoint);
+  const size_t prefix = wrapper_prefix_length(checkpoint);
   bool projection = false, query = false;
   for (const Tensor& tensor : checkpoint.tensors) {
     const std::string name = tensor.name.substr(prefix);
-    if (is_projection(name, model_prefix) || is_projection(name, "")) return {100, "the tensor " + tensor.name};
+    if (is_key_projection_name(name, model_prefix) || is_key_projection_name(name, ""))
+      return {100, "the tensor " + tensor.name};
     projection = projection || name == "proj_k";
     query = query || name == "to_q.weight";
   }
@@ -182,15 +184,15 @@ Recognition Lucidrains::recognise(const Checkpoint& checkpoint) const {
           "or proj_k (not there)"};
 }
 
-void Lucidrains::check_beside(const Checkpoint& checkpoint, const std::string& prefix) const {
-  ask_for_own_model(checkpoint, prefix, "linformer", heads_setting);
+void Lucidrains::check_tensors_outside_prefix(const Checkpoint& checkpoint, const std::string& prefix) const {
+  reject_unconfigured_own_model(checkpoint, prefix, "linformer", heads_setting);
 }
 
 void Lucidrains::convert(Conversion& conversion) const {
-  const Settings settings = settings_beside(conversion);
-  const std::optional<OwnModel> own = own_model_of(settings, conversion.checkpoint);
+  const Settings settings = user_and_checkpoint_settings(conversion);
+  const std::optional<OwnModel> own = own_model_from_settings(settings, conversion.checkpoint);
   TensorTable tensors(conversion.checkpoint,
-                      own ? own_names(*own, model_prefix, "token_emb.weight", "pos_emb.weight") : same);
+                      own ? own_model_name_mapping(*own, model_prefix, "token_emb.weight", "pos_emb.weight") : same);
   if (own) {
     convert_own(conversion, tensors, settings, *own);
   } else if (tensors.find("proj_k") != nullptr) {
@@ -204,8 +206,8 @@ void Lucidrains::convert(Conversion& conversion) const {
                              own ? "rows of proj_k and of the positions" : "rows of proj_k");
   check_agreement(settings, "dim", encoder.d_model, "channels");
   check_agreement(settings, "seq_len", encoder.max_tokens, "positions");
-  if (own) return account_for_own(tensors, model_name, conversion.report);
-  tensors.account_for_rest({}, model_name, conversion.report);
+  if (own) return reject_unused_tensors(tensors, model_name, conversion.report);
+  tensors.report_or_reject_unused({}, model_name, conversion.report);
 }
 
 }  // namespace linformer::convert

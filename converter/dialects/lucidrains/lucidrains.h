@@ -10,7 +10,7 @@ class Lucidrains : public Dialect {
   const char* name() const override { return "lucidrains"; }
   DialectFacts facts() const override;
   Recognition recognise(const Checkpoint& checkpoint) const override;
-  void check_beside(const Checkpoint& checkpoint, const std::string& prefix) const override;
+  void check_tensors_outside_prefix(const Checkpoint& checkpoint, const std::string& prefix) const override;
   void convert(Conversion& conversion) const override;
 };
 

@@ -74,7 +74,7 @@ void add_head(Conversion& conversion, TensorTable& tensors, const Settings& sett
   const uint64_t outputs = output.shape[0];
   conversion.report.add_fact("head mlp_head", std::to_string(outputs) + (outputs == 1 ? " output" : " outputs"),
                              "shape of " + output.name);
-  set_kind(conversion, settings, usual_kind, &head);
+  set_head_kind(conversion, settings, usual_head_kind, &head);
 }
 
 }  // namespace
@@ -86,12 +86,12 @@ DialectFacts VitLinformer::facts() const {
 }
 
 Recognition VitLinformer::recognise(const Checkpoint& checkpoint) const {
-  const size_t prefix = wrapper_prefix(checkpoint);
+  const size_t prefix = wrapper_prefix_length(checkpoint);
   bool patches = false, layers = false;
   for (const Tensor& tensor : checkpoint.tensors) {
     const std::string name = tensor.name.substr(prefix);
     patches = patches || matches(name, "to_patch_embedding.**");
-    layers = layers || is_projection(name, layers_prefix);
+    layers = layers || is_key_projection_name(name, layers_prefix);
   }
   if (patches && layers) return {100, "the tensors to_patch_embedding.* and transformer.net.**.proj_k"};
   return {0, "to_patch_embedding.* with transformer.net.**.proj_k (not there)"};
@@ -99,13 +99,13 @@ Recognition VitLinformer::recognise(const Checkpoint& checkpoint) const {
 
 void VitLinformer::convert(Conversion& conversion) const {
   TensorTable tensors(conversion.checkpoint, same);
-  const Settings settings = settings_beside(conversion);
+  const Settings settings = user_and_checkpoint_settings(conversion);
   EncoderDescription& encoder = conversion.description.encoder;
   Report& report = conversion.report;
   const std::optional<Layout> layout = layout_of(tensors, layers_prefix);
   if (!layout) fail("there are no layers called ", layers_prefix, "net.*: the checkpoint is incomplete");
   const Tensor positions = squeezed(tensors.need("pos_embedding"), 0);
-  encoder.max_tokens = std::min(dimension(positions, 0), projected_positions(tensors, layers_prefix, *layout));
+  encoder.max_tokens = std::min(dimension(positions, 0), projection_input_length(tensors, layers_prefix, *layout));
   add_patch_embedding(conversion, tensors);
   add_positions(conversion, tensors, positions);
   add_layers(conversion, tensors, settings, layers_prefix, *layout);
@@ -117,7 +117,7 @@ void VitLinformer::convert(Conversion& conversion) const {
   report.notes.push_back(
       "The model takes patches, not images: row by row of the image, each patch as its pixels' rows, columns and "
       "channels, in this order.");
-  tensors.account_for_rest({}, "a ViT with Linformer layers", report);
+  tensors.report_or_reject_unused({}, "a ViT with Linformer layers", report);
 }
 
 }  // namespace linformer::convert

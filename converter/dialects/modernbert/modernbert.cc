@@ -17,7 +17,7 @@ namespace {
 
 using namespace modernbert;
 using hugging_face::activation_of;
-using hugging_face::architecture_of;
+using hugging_face::architecture_suffix;
 
 constexpr const char *token_embeddings = "embeddings.tok_embeddings.weight", *decoder = "decoder.weight";
 constexpr const char* layer_names = "layers.";
@@ -34,7 +34,7 @@ class ModernBertConverter {
   explicit ModernBertConverter(Conversion& conversion)
       : conversion_(conversion),
         tensors_(conversion.checkpoint, canonical_name),
-        settings_(settings_beside(conversion)),
+        settings_(user_and_checkpoint_settings(conversion)),
         report_(conversion.report),
         encoder_(conversion.description.encoder) {}
 
@@ -42,7 +42,7 @@ class ModernBertConverter {
     hugging_face::refuse_unsupported(settings_);
     read_sizes();
     add_embedding();
-    rules_ = layer_rules(settings_, layers_, head_dim_, report_);
+    rules_ = layer_attention_rules(settings_, layers_, head_dim_, report_);
     encoder_.projections = {Projection{.kind = ProjectionKind::none}};
     for (uint32_t i = 0; i < layers_; ++i) add_layer(i);
     encoder_.final_norm = norm("final_norm", "final_norm");
@@ -54,7 +54,7 @@ class ModernBertConverter {
     static constexpr NamePattern unused[] = {{"head.**", "no output of the model reads the prediction head"},
                                              {"rotary_emb.**", "frequencies that the settings give, not weights"},
                                              {"layers.*.attn.rotary_emb.**", "frequencies that the settings give"}};
-    tensors_.account_for_rest(unused, "a ModernBERT", report_);
+    tensors_.report_or_reject_unused(unused, "a ModernBERT", report_);
   }
 
  private:
@@ -91,7 +91,7 @@ void ModernBertConverter::read_sizes() {
   encoder_.vocab_size = dimension(tokens, 0);
   encoder_.d_model = dimension(tokens, 1);
   layers_ = count_modules(tensors_, layer_names);
-  encoder_.pad_id = hugging_face::pad_of(settings_, usual_pad, encoder_.vocab_size, report_);
+  encoder_.pad_id = hugging_face::pad_token_of(settings_, usual_pad, encoder_.vocab_size, report_);
   encoder_.norm_placement = NormPlacement::pre;
   report_.add_fact("d_model", std::to_string(encoder_.d_model), "shape of " + tokens.name);
   report_.add_fact("vocabulary", std::to_string(encoder_.vocab_size), "shape of " + tokens.name);
@@ -99,12 +99,12 @@ void ModernBertConverter::read_sizes() {
   check_agreement(settings_, "hidden_size", encoder_.d_model, "channels");
   check_agreement(settings_, "num_hidden_layers", layers_, "layers");
   check_agreement(settings_, "vocab_size", encoder_.vocab_size, "tokens");
-  heads_ = needed_heads(settings_, "num_attention_heads", encoder_.d_model, report_,
-                        ", or the model's config.json: " + mark(Option::config) + " config.json");
+  heads_ = read_head_count(settings_, "num_attention_heads", encoder_.d_model, report_,
+                           ", or the model's config.json: " + placeholder(Option::config) + " config.json");
   head_dim_ = encoder_.d_model / heads_;
   if (head_dim_ % 2 != 0) {
     fail("the setting num_attention_heads gives heads of ", head_dim_,
-         " channels: rotary positions turn pairs of them");
+         " channels: rotary positions rotate them in pairs");
   }
   encoder_.max_tokens = longest_text(settings_, report_);
   activation_ = activation_of(settings_, "hidden_activation", report_);
@@ -197,7 +197,7 @@ void ModernBertConverter::add_classifier() {
   head.output = linear(role + "output", "classifier", {0, "classes"}, d_model());
   hugging_face::report_outputs(conversion_, head, choice.pooling_name, "shape of classifier.weight; " + choice.source);
   if (choice.answers_questions) {
-    hugging_face::label_answers(conversion_, settings_, &head);
+    hugging_face::label_answer_outputs(conversion_, settings_, &head);
   } else {
     hugging_face::label_outputs(conversion_, settings_, &head);
   }
@@ -215,7 +215,7 @@ DialectFacts ModernBert::facts() const {
 
 Recognition ModernBert::recognise(const Checkpoint& checkpoint) const {
   static const std::string packed = "layers.0.attn.Wqkv.weight", gates = "layers.0.mlp.Wi.weight";
-  const size_t prefix = wrapper_prefix(checkpoint);
+  const size_t prefix = wrapper_prefix_length(checkpoint);
   bool has_packed = false, has_gates = false;
   for (const Tensor& tensor : checkpoint.tensors) {
     const std::string name = canonical_name(tensor.name.substr(prefix));

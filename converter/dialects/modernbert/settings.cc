@@ -22,7 +22,8 @@ std::string base_text(float base) {
   return text.str();
 }
 
-// Returns a base that transformers 4 writes as the setting `name`, or `usual` if the setting is absent or null.
+// Returns a base of rotary positions that transformers 4 writes as the setting `name`, or `usual` if the setting is
+// absent or null.
 float base_of(const Settings& settings, const char* name, float usual, std::string* source) {
   const std::optional<Setting<Value>> said = settings.value(name);
   if (!said) return usual;
@@ -35,7 +36,8 @@ float base_of(const Settings& settings, const char* name, float usual, std::stri
   return base;
 }
 
-// Returns a base that transformers 5 writes as rope_parameters.TYPE.rope_theta, or `otherwise` if that is absent.
+// Returns a base of rotary positions that transformers 5 writes as rope_parameters.TYPE.rope_theta, or `otherwise` if
+// that is absent.
 float base_of_type(const Setting<Value>& parameters, const char* type, float otherwise, std::string* source) {
   const Value part = parameters.value.find(type);
   if (part.is(ValueKind::null)) return otherwise;
@@ -98,7 +100,8 @@ uint32_t window_of(const Settings& settings, std::string* source) {
 
 }  // namespace
 
-std::vector<LayerRule> layer_rules(const Settings& settings, uint32_t layers, uint32_t head_dim, Report& report) {
+std::vector<LayerRule> layer_attention_rules(const Settings& settings, uint32_t layers, uint32_t head_dim,
+                                             Report& report) {
   if (const std::optional<Setting<Value>> scaling = settings.value("rope_scaling")) {
     fail("the setting rope_scaling is there (", scaling->source,
          "): only unscaled rotary positions are supported for ModernBERT");
@@ -153,10 +156,11 @@ uint32_t longest_text(const Settings& settings, Report& report) {
 }
 
 HeadChoice head_choice(const Settings& settings) {
-  const std::optional<std::string> architecture = hugging_face::architecture_of(settings);
+  const std::optional<std::string> architecture = hugging_face::architecture_suffix(settings);
   if (!architecture) {
-    fail("the tensors do not say what the classifier reads: give the model's config.json with ", mark(Option::config),
-         ", or ", config_option(R"({"architectures": ["ModernBertForSequenceClassification"]})"), " or ",
+    fail("the tensors do not say what the classifier reads: give the model's config.json with ",
+         placeholder(Option::config), ", or ",
+         config_option(R"({"architectures": ["ModernBertForSequenceClassification"]})"), " or ",
          config_option(R"({"architectures": ["ModernBertForTokenClassification"]})"));
   }
   HeadChoice choice;

@@ -1,4 +1,5 @@
-// Reads the settings of layers and heads in config.json of a ModernBERT, as transformers 4 and 5 write it.
+// Reads from a ModernBERT's config.json, as transformers 4 and 5 write it, how its layers attend, how long its texts
+// may be, and what its classification head reads.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +24,13 @@ struct LayerRule {
 // Returns the rules of the layers, and adds them to the report. They come from layer_types and rope_parameters
 // (transformers 5) or from global_attn_every_n_layers, global_rope_theta and local_rope_theta (transformers 4), and
 // from local_attention (both).
-std::vector<LayerRule> layer_rules(const Settings& settings, uint32_t layers, uint32_t head_dim, Report& report);
+std::vector<LayerRule> layer_attention_rules(const Settings& settings, uint32_t layers, uint32_t head_dim,
+                                             Report& report);
 
 // Returns N: max_seq_length of sentence-transformers if it is given, and otherwise max_position_embeddings.
 uint32_t longest_text(const Settings& settings, Report& report);
 
-// The pooling of the rows that `classifier` reads, and whether it answers questions.
+// The pooling of the rows that `classifier` reads, and whether `classifier` is a question-answering head.
 struct HeadChoice {
   Pooling pooling = Pooling::first_token;
   std::string pooling_name, source;

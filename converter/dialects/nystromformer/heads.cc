@@ -32,7 +32,7 @@ void add_masked_lm(const HeadInputs& inputs) {
   mlm.norm = read_norm(inputs.conversion, tensors, "mlm.norm", "mlm.norm", width);
   const Tensor* own = tensors.use("mlm.mlm_class.weight");
   const Tensor& output = own ? *own : tensors.need("embeddings.word_embeddings.weight");
-  const std::optional<TensorIndex> tied = weights.tied("mlm.output.weight", output, encoder.embedding.tokens);
+  const std::optional<TensorIndex> tied = weights.index_if_tied("mlm.output.weight", output, encoder.embedding.tokens);
   if (tied) {
     mlm.output.weight = *tied;
   } else {
@@ -54,7 +54,7 @@ ClassificationHead& new_head(const HeadInputs& inputs, const char* name, const T
 }
 
 void set_usual_kind(const HeadInputs& inputs, ClassificationHead* head) {
-  set_kind(inputs.conversion, inputs.settings, usual_kind, head);
+  set_head_kind(inputs.conversion, inputs.settings, usual_head_kind, head);
 }
 
 void add_arena_head(const HeadInputs& inputs) {
@@ -118,8 +118,8 @@ void add_question_answering(const HeadInputs& inputs) {
   head.activation = Activation::none;
   head.output = linear(inputs, "heads[question_answering].output", "qahead", {0, "2 or 1"}, d_model(inputs));
   if (weight.shape[0] == 2) head.labels = {"start", "end"};
-  set_kind(
-      inputs.conversion, inputs.settings, [](uint64_t) { return compared_kind("the other tokens"); }, &head);
+  set_head_kind(
+      inputs.conversion, inputs.settings, [](uint64_t) { return compared_outputs_kind("the other tokens"); }, &head);
 }
 
 }  // namespace

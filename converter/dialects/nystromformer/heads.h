@@ -13,7 +13,7 @@ struct HeadInputs {
   Conversion& conversion;
   TensorTable& tensors;
   const Settings& settings;
-  uint32_t embedding_dim;  // The width of the token embedding, which is less than d_model in a factorized one.
+  uint32_t embedding_dim;  // The width of the token embedding: less than d_model if the embedding is factorized.
   Activation activation;   // The activation of the layers and of the masked-LM head.
 };
 

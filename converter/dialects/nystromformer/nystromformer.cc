@@ -28,8 +28,8 @@ constexpr Container containers[] = {{"transformer_", "transformer."},
 struct Block {
   const char *ffn_in, *ffn_out;  // Names in a layer.
   Activation activation;
-  // If true, a norm follows the embedding and each half of a layer. Otherwise a norm precedes each half and one ends
-  // the encoder.
+  // If true, a norm follows the embedding and each sublayer. Otherwise a norm precedes each sublayer and one ends the
+  // encoder.
   bool bert;
   const char* description;
 };
@@ -51,7 +51,7 @@ class NystromformerConverter {
   explicit NystromformerConverter(Conversion& conversion)
       : conversion_(conversion),
         tensors_(conversion.checkpoint, canonical_name),
-        settings_(settings_beside(conversion)),
+        settings_(user_and_checkpoint_settings(conversion)),
         weights_(conversion.weights),
         encoder_(conversion.description.encoder),
         report_(conversion.report),
@@ -106,7 +106,7 @@ void NystromformerConverter::run() {
   if (!block_->bert) encoder_.final_norm = norm("final_norm", "norm", d_model());
   add_heads({conversion_, tensors_, settings_, embedding_dim_, block_->activation});
   projections_.report(report_);
-  tensors_.account_for_rest({}, "a Linformer of mlpen/Nystromformer", report_);
+  tensors_.report_or_reject_unused({}, "a Linformer of mlpen/Nystromformer", report_);
 }
 
 void NystromformerConverter::read_layout() {
@@ -161,7 +161,7 @@ void NystromformerConverter::refuse_unsupported() {
   if (kind && !kind->value.starts_with("linformer")) {
     fail("the setting attn_type is ", quote(kind->value), " (", kind->source,
          ") but the tensors are a Linformer's: the settings belong to another model, give the right ones with ",
-         mark(Option::config));
+         placeholder(Option::config));
   }
 }
 
@@ -312,7 +312,7 @@ void NystromformerConverter::add_projections(const std::string& prefix, const st
     attention->key_projections.push_back(
         projections_.add(role + "attention.projections[" + std::to_string(head) + "]", part));
   }
-  attention->key_projections = for_heads(std::move(attention->key_projections));
+  attention->key_projections = collapse_equal_projections(std::move(attention->key_projections));
   attention->value_projections = attention->key_projections;
 }
 
@@ -326,7 +326,7 @@ DialectFacts Nystromformer::facts() const {
 }
 
 Recognition Nystromformer::recognise(const Checkpoint& checkpoint) const {
-  const size_t prefix = wrapper_prefix(checkpoint);
+  const size_t prefix = wrapper_prefix_length(checkpoint);
   bool attention = false;
   for (const Tensor& tensor : checkpoint.tensors) {
     const std::string name = canonical_name(tensor.name.substr(prefix));

@@ -57,7 +57,8 @@ Guess guess(const Checkpoint& checkpoint, std::string_view prefix, uint64_t widt
 
 }  // namespace
 
-void ask_for_own_model(const Checkpoint& checkpoint, std::string_view prefix, const char* package, const char* others) {
+void reject_unconfigured_own_model(const Checkpoint& checkpoint, std::string_view prefix, const char* package,
+                                   const char* others) {
   const uint64_t width = width_below(checkpoint, prefix);
   const Guess found = guess(checkpoint, prefix, width);
   if (width == 0 || found.embedding.empty()) return;

@@ -13,19 +13,21 @@ namespace linformer::convert {
 
 namespace {
 
-constexpr const char* beside = "beside.";  // Begins the canonical names of tensors that no setting names.
+// Begins the canonical names of tensors that are not in the encoder and that no setting names
+// (reject_unused_tensors()).
+constexpr const char* beside = "beside.";
 constexpr std::array modules = {"norm", "head_norm", "head_dense", "head"};
 
 std::string module_name(const char* module) { return std::string("own.") + module; }
 
 std::string without_wrapper(const Checkpoint& checkpoint, const std::string& name) {
-  const size_t wrapper = wrapper_prefix(checkpoint);
+  const size_t wrapper = wrapper_prefix_length(checkpoint);
   const std::string_view before = std::string_view(checkpoint.tensors[0].name).substr(0, wrapper);
   return name.starts_with(before) ? name.substr(wrapper) : name;
 }
 
 bool has(const Checkpoint& checkpoint, const std::function<bool(std::string_view)>& fits) {
-  const size_t wrapper = wrapper_prefix(checkpoint);
+  const size_t wrapper = wrapper_prefix_length(checkpoint);
   return std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
                      [&](const Tensor& tensor) { return fits(std::string_view(tensor.name).substr(wrapper)); });
 }
@@ -80,16 +82,16 @@ void add_labels(const Conversion& conversion, const Settings& settings, Classifi
     labels.emplace_back(item.text());
   }
   check_labels(labels, "the setting labels (" + said->source + ")");
-  if (labels.size() != outputs_of(conversion, *head)) {
+  if (labels.size() != count_outputs(conversion, *head)) {
     fail("the setting labels (", said->source, ") has ", labels.size(), " names, but the head has ",
-         outputs_of(conversion, *head), " outputs");
+         count_outputs(conversion, *head), " outputs");
   }
   head->labels = labels;
 }
 
 }  // namespace
 
-std::optional<OwnModel> own_model_of(const Settings& settings, const Checkpoint& checkpoint) {
+std::optional<OwnModel> own_model_from_settings(const Settings& settings, const Checkpoint& checkpoint) {
   const std::optional<Setting<std::string>> encoder = settings.text(own_encoder_setting);
   if (!encoder) return std::nullopt;
   OwnModel own{without_wrapper(checkpoint, encoder->value), "", "", "", "", "", "", settings};
@@ -107,8 +109,8 @@ std::optional<OwnModel> own_model_of(const Settings& settings, const Checkpoint&
   return own;
 }
 
-std::function<std::string(std::string)> own_names(const OwnModel& own, const char* encoder, const char* embedding,
-                                                  const char* positions) {
+std::function<std::string(std::string)> own_model_name_mapping(const OwnModel& own, const char* encoder,
+                                                               const char* embedding, const char* positions) {
   return [=](std::string name) -> std::string {
     if (name == own.embedding) return embedding;
     if (!own.positions.empty() && name == own.positions) return positions;
@@ -123,11 +125,12 @@ std::function<std::string(std::string)> own_names(const OwnModel& own, const cha
   };
 }
 
-const Dialect& recognise_own(Checkpoint& checkpoint, const Settings& settings,
-                             const std::function<const Dialect*(const Checkpoint&)>& find, Report& report) {
+const Dialect& recognise_own_model_encoder(Checkpoint& checkpoint, const Settings& settings,
+                                           const std::function<const Dialect*(const Checkpoint&)>& find,
+                                           Report& report) {
   checkpoint.wrapper = 0;
-  const OwnModel own = *own_model_of(settings, checkpoint);
-  const size_t wrapper = wrapper_prefix(checkpoint) + own.encoder.size();
+  const OwnModel own = *own_model_from_settings(settings, checkpoint);
+  const size_t wrapper = wrapper_prefix_length(checkpoint) + own.encoder.size();
   checkpoint.budget().charge_memory(checkpoint.tensors.size() * sizeof(Tensor));
   Checkpoint part;
   part.wrapper = wrapper;
@@ -146,7 +149,7 @@ const Dialect& recognise_own(Checkpoint& checkpoint, const Settings& settings,
   return *dialect;
 }
 
-std::optional<Tensor> own_positions(TensorTable& tensors, const OwnModel& own, const char* positions) {
+std::optional<Tensor> own_model_position_table(TensorTable& tensors, const OwnModel& own, const char* positions) {
   if (own.positions.empty()) return std::nullopt;
   Tensor table = tensors.need(positions);
   for (size_t axis = 2; axis-- > 0 && table.shape.size() == 3;) {
@@ -155,8 +158,8 @@ std::optional<Tensor> own_positions(TensorTable& tensors, const OwnModel& own, c
   return table;
 }
 
-void add_own_embedding(Conversion& conversion, TensorTable& tensors, const OwnModel& own, const char* embedding,
-                       const std::optional<Tensor>& positions) {
+void add_own_model_embedding(Conversion& conversion, TensorTable& tensors, const OwnModel& own, const char* embedding,
+                             const std::optional<Tensor>& positions) {
   EncoderDescription& encoder = conversion.description.encoder;
   Report& report = conversion.report;
   const Tensor& tokens = tensors.need(embedding);
@@ -184,7 +187,7 @@ void add_own_embedding(Conversion& conversion, TensorTable& tensors, const OwnMo
       "tokens: give it its texts with their pads, as ids.");
 }
 
-void add_own_head(Conversion& conversion, TensorTable& tensors, const OwnModel& own) {
+void add_own_model_head(Conversion& conversion, TensorTable& tensors, const OwnModel& own) {
   ModelDescription& model = conversion.description;
   EncoderDescription& encoder = model.encoder;
   const Settings& settings = own.settings;
@@ -227,13 +230,14 @@ void add_own_head(Conversion& conversion, TensorTable& tensors, const OwnModel& 
   }
   head.output = read_linear_maybe_bias(conversion, tensors, role + "output", "own.head", {0, "classes"}, width);
   conversion.report.add_fact(
-      "head " + own.head, std::to_string(outputs_of(conversion, head)) + " outputs, " + pooling->value + " of the rows",
+      "head " + own.head,
+      std::to_string(count_outputs(conversion, head)) + " outputs, " + pooling->value + " of the rows",
       "the settings head and pooling");
   add_labels(conversion, settings, &head);
-  set_kind(conversion, settings, usual_kind, &head);
+  set_head_kind(conversion, settings, usual_head_kind, &head);
 }
 
-void account_for_own(TensorTable& tensors, const char* model, Report& report) {
+void reject_unused_tensors(TensorTable& tensors, const char* model, Report& report) {
   for (const std::string& name : tensors.names(beside)) {
     const Tensor* tensor = tensors.find(name);
     const bool counts = tensor->type >= DataType::i64;
@@ -244,7 +248,7 @@ void account_for_own(TensorTable& tensors, const char* model, Report& report) {
          "remove it from the file if the model's answers do not need it");
   }
   static constexpr NamePattern patterns[] = {{"beside.**", "numbers that count up, not weights"}};
-  tensors.account_for_rest(patterns, model, report);
+  tensors.report_or_reject_unused(patterns, model, report);
 }
 
 }  // namespace linformer::convert

@@ -30,7 +30,7 @@ class PytextConverter {
   explicit PytextConverter(Conversion& conversion)
       : conversion_(conversion),
         tensors_(conversion.checkpoint, canonical_pytext_name),
-        settings_(settings_beside(conversion)),
+        settings_(user_and_checkpoint_settings(conversion)),
         encoder_(conversion.description.encoder),
         report_(conversion.report),
         projections_(encoder_, conversion.weights, ProjectionOrder::before_linear) {}
@@ -41,7 +41,7 @@ class PytextConverter {
     for (uint32_t i = 0; i < layers_; ++i) add_layer(i);
     projections_.report(report_);
     add_head();
-    tensors_.account_for_rest({}, "a PyText Linformer", report_);
+    tensors_.report_or_reject_unused({}, "a PyText Linformer", report_);
   }
 
  private:
@@ -95,7 +95,7 @@ void PytextConverter::read_sizes() {
   check_agreement(settings_, "vocab_size", encoder_.vocab_size, "tokens");
   check_agreement(settings_, "num_encoder_layers", layers_, "layers");
   check_agreement(settings_, "max_seq_len", int64_t{encoder_.max_tokens} + pad + 1, "rows of positions");
-  heads_ = needed_heads(settings_, "num_attention_heads", encoder_.d_model, report_);
+  heads_ = read_head_count(settings_, "num_attention_heads", encoder_.d_model, report_);
   scale_ = score_scale();
 }
 
@@ -175,7 +175,7 @@ bool PytextConverter::adds_bias(const Tensor& bias) {
 
 // Returns how PyText interprets the outputs. RegressionOutputLayer is its only output layer for a single output.
 KindRule PytextConverter::kind_of(uint64_t outputs) const {
-  if (outputs != 1) return usual_kind(outputs);
+  if (outputs != 1) return usual_head_kind(outputs);
   const std::optional<Setting<bool>> squash = settings_.flag("squash_to_unit_range");
   if (squash && squash->value) {
     return {HeadKind::score, Activation::sigmoid, "squash_to_unit_range, " + squash->source};
@@ -220,10 +220,10 @@ void PytextConverter::add_head() {
   const std::string output = mlp + (hidden ? "2" : "0");
   head.output = linear("heads[decoder].output", output, {0, "classes"}, width);
   report_.add_fact("pooling", pooling->value, "pooling, " + pooling->source);
-  const uint64_t outputs = outputs_of(conversion_, head);
+  const uint64_t outputs = count_outputs(conversion_, head);
   report_.add_fact("head decoder", std::to_string(outputs) + (outputs == 1 ? " output" : " outputs"),
                    "shape of " + output + ".weight");
-  set_kind(
+  set_head_kind(
       conversion_, settings_, [this](uint64_t count) { return kind_of(count); }, &head);
 }
 
@@ -238,7 +238,7 @@ DialectFacts Pytext::facts() const {
 }
 
 Recognition Pytext::recognise(const Checkpoint& checkpoint) const {
-  const size_t prefix = wrapper_prefix(checkpoint);
+  const size_t prefix = wrapper_prefix_length(checkpoint);
   for (const Tensor& tensor : checkpoint.tensors) {
     if (matches(canonical_pytext_name(tensor.name.substr(prefix)), compressing))
       return {100, "the tensor " + tensor.name};

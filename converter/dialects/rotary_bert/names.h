@@ -1,4 +1,4 @@
-// The names of NomicBERT's and GTE's tensors. Those of transformers' ports are the canonical names.
+// The names of NomicBERT's and GTE's tensors. The canonical names are those that transformers' ports have.
 #pragma once
 
 #include <span>

@@ -43,7 +43,7 @@ class RotaryBertConverter {
   explicit RotaryBertConverter(Conversion& conversion)
       : conversion_(conversion),
         tensors_(conversion.checkpoint, canonical_name),
-        settings_(settings_beside(conversion)),
+        settings_(user_and_checkpoint_settings(conversion)),
         report_(conversion.report),
         encoder_(conversion.description.encoder),
         model_(model()) {}
@@ -61,7 +61,7 @@ class RotaryBertConverter {
     if (!add_sentence_embedding(conversion_, tensors_, settings_)) {
       report_.add_fact("sentence embedding", "none", "there is no modules.json");
     }
-    tensors_.account_for_rest(unused_names(), model_.name, report_);
+    tensors_.report_or_reject_unused(unused_names(), model_.name, report_);
   }
 
  private:
@@ -107,8 +107,8 @@ const Model& RotaryBertConverter::model() const {
     fail(
         "NomicBERT and GTE have layers of the same shape, so the checkpoint does not say which it is: give the "
         "model's ",
-        "config.json with ", mark(Option::config), ", or ", config_option(R"({"model_type": "nomic_bert"})"), " or ",
-        config_option(R"({"model_type": "gte"})"));
+        "config.json with ", placeholder(Option::config), ", or ", config_option(R"({"model_type": "nomic_bert"})"),
+        " or ", config_option(R"({"model_type": "gte"})"));
   }
   const Model& found = said->value == "nomic_bert" ? nomic : gte;
   if (&found == &gte && said->value != "gte" && said->value != "new") {
@@ -124,21 +124,22 @@ void RotaryBertConverter::read_sizes() {
   encoder_.vocab_size = dimension(tokens, 0);
   encoder_.d_model = dimension(tokens, 1);
   layers_ = count_modules(tensors_, layers);
-  encoder_.pad_id = hugging_face::pad_of(settings_, model_.pad, encoder_.vocab_size, report_);
+  encoder_.pad_id = hugging_face::pad_token_of(settings_, model_.pad, encoder_.vocab_size, report_);
   report_.add_fact("d_model", std::to_string(encoder_.d_model), "shape of " + tokens.name);
   report_.add_fact("vocabulary", std::to_string(encoder_.vocab_size), "shape of " + tokens.name);
   report_.add_fact("layers", std::to_string(layers_), "names of the tensors");
-  check_agreement(settings_, name_in(settings_, "hidden_size", "n_embd"), encoder_.d_model, "channels");
-  check_agreement(settings_, name_in(settings_, "num_hidden_layers", "n_layer"), layers_, "layers");
-  heads_ = needed_heads(settings_, name_in(settings_, "num_attention_heads", "n_head"), encoder_.d_model, report_,
-                        ", or the model's config.json: " + mark(Option::config) + " config.json");
+  check_agreement(settings_, name_in_settings(settings_, "hidden_size", "n_embd"), encoder_.d_model, "channels");
+  check_agreement(settings_, name_in_settings(settings_, "num_hidden_layers", "n_layer"), layers_, "layers");
+  heads_ = read_head_count(settings_, name_in_settings(settings_, "num_attention_heads", "n_head"), encoder_.d_model,
+                           report_, ", or the model's config.json: " + placeholder(Option::config) + " config.json");
   head_dim_ = encoder_.d_model / heads_;
   check_agreement(settings_, "head_dim", head_dim_, "channels in a head");
   if (head_dim_ % 2 != 0)
-    fail("heads of ", head_dim_, " channels can't be turned in pairs: the heads' number is wrong");
+    fail("heads of ", head_dim_, " channels can't be rotated in pairs: the number of heads is wrong");
   encoder_.max_tokens = longest_text(settings_, model_.positions, report_);
   activation_ = gate_activation(settings_, model_.activation, report_);
-  epsilon_ = number_below(settings_, name_in(settings_, "layer_norm_eps", "layer_norm_epsilon"), 1, 1e-12f, report_);
+  epsilon_ =
+      number_below(settings_, name_in_settings(settings_, "layer_norm_eps", "layer_norm_epsilon"), 1, 1e-12f, report_);
 }
 
 void RotaryBertConverter::add_embedding() {
@@ -221,7 +222,7 @@ void RotaryBertConverter::add_layer(uint32_t index) {
   const uint64_t width = add_network(prefix + "mlp.", role, &layer);
   layer.ffn_norm = norm(role + "ffn_norm", prefix + "post_mlp_layernorm");
   if (index == 0) report_.add_fact("ffn width", std::to_string(width), "rows of the gate");
-  check_agreement(settings_, name_in(settings_, "intermediate_size", "n_inner"), static_cast<int64_t>(width),
+  check_agreement(settings_, name_in_settings(settings_, "intermediate_size", "n_inner"), static_cast<int64_t>(width),
                   "channels inside the ffn");
 }
 
@@ -247,7 +248,7 @@ void RotaryBertConverter::add_masked_lm() {
 
 void RotaryBertConverter::add_classifier() {
   if (!tensors_.any("classifier.*")) return;
-  const std::optional<std::string> architecture = hugging_face::architecture_of(settings_);
+  const std::optional<std::string> architecture = hugging_face::architecture_suffix(settings_);
   const bool pooled = tensors_.any(std::string(pooler) + ".*");
   const bool each = architecture ? *architecture == "ForTokenClassification" : !pooled;
   ClassificationHead& head = conversion_.description.heads.emplace_back();
@@ -276,7 +277,7 @@ DialectFacts RotaryBert::facts() const {
 Recognition RotaryBert::recognise(const Checkpoint& checkpoint) const {
   static const std::string norm = "layers.0.post_mlp_layernorm.weight", gate = "layers.0.mlp.gate_proj.weight",
                            packed = "layers.0.mlp.up_gate_proj.weight";
-  const size_t prefix = wrapper_prefix(checkpoint);
+  const size_t prefix = wrapper_prefix_length(checkpoint);
   bool has_norm = false;
   const Tensor* gates = nullptr;
   for (const Tensor& tensor : checkpoint.tensors) {

@@ -37,8 +37,8 @@ void refuse_true(const Settings& settings, const char* name, const char* reason)
 
 }  // namespace
 
-const char* name_in(const Settings& settings, const char* name, const char* own) {
-  return !settings.has(name) && settings.has(own) ? own : name;
+const char* name_in_settings(const Settings& settings, const char* transformers_name, const char* own_name) {
+  return !settings.has(transformers_name) && settings.has(own_name) ? own_name : transformers_name;
 }
 
 void refuse_unsupported(const Settings& settings) {
@@ -77,7 +77,7 @@ RotaryRule rotary_rule(const Settings& settings, uint32_t head_dim, float usual,
   RotaryRule rule{usual, 1};
   std::string source = "transformers' default: no settings say otherwise";
   const std::optional<Setting<Value>> parameters = settings.value("rope_parameters");
-  const char* const name = name_in(settings, "rope_theta", "rotary_emb_base");
+  const char* const name = name_in_settings(settings, "rope_theta", "rotary_emb_base");
   if (parameters) {
     const Value kind = parameters->value.find("rope_type"), theta = parameters->value.find("rope_theta");
     if (!kind.is(ValueKind::null) && kind.text() != "default") {
@@ -137,7 +137,7 @@ Activation gate_activation(const Settings& settings, Activation usual, Report& r
 }
 
 uint32_t longest_text(const Settings& settings, int64_t usual, Report& report) {
-  const char* const name = name_in(settings, "max_position_embeddings", "n_positions");
+  const char* const name = name_in_settings(settings, "max_position_embeddings", "n_positions");
   const std::optional<Setting<int64_t>> positions = settings.integer(name);
   int64_t most = positions ? positions->value : usual;
   std::string source = positions ? std::string(name) + ", " + positions->source

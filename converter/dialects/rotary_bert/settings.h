@@ -1,5 +1,5 @@
-// Reads the settings in config.json of a NomicBERT or GTE, which have transformers' names or those of the models' own
-// code.
+// Reads the settings in config.json of a NomicBERT or GTE. The settings have transformers' names or those of the
+// models' own code.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@ namespace linformer::convert::rotary_bert {
 
 // All functions throw Error that names the setting.
 
-// Returns the name under which the settings have a value: transformers' name `name`, or the name `own` of the models'
-// own code if only that is present.
-const char* name_in(const Settings& settings, const char* name, const char* own);
+// Returns the name under which the settings have a value: `transformers_name`, or `own_name`, the name in the models'
+// own code, if only that is present.
+const char* name_in_settings(const Settings& settings, const char* transformers_name, const char* own_name);
 
-// Throws Error if a setting asks for a computation that is not supported, such as norms before each half, experts or
-// partly rotated heads.
+// Throws Error if a setting asks for a computation that is not supported, such as norms before each sublayer, experts
+// or partly rotated heads.
 void refuse_unsupported(const Settings& settings);
 
 // The base of the rotary positions, and the factor by which positions are multiplied.

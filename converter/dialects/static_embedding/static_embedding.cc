@@ -15,8 +15,8 @@ namespace {
 
 constexpr const char *module_rows = "embedding.weight", *model2vec_rows = "embeddings", *model2vec_mapping = "mapping",
                      *model2vec_weights = "weights", *model2vec_name = "model2vec";
-// The N of models that read the whole text: more tokens than any text has, but few enough that a session's memory stays
-// small.
+// The longest text of models that read the whole text: more tokens than any text has, but few enough that a session's
+// memory stays small.
 constexpr int64_t any_length = int64_t{1} << 20;
 constexpr int64_t model2vec_length = 512;
 
@@ -95,15 +95,15 @@ std::vector<int64_t> read_mapping(const Conversion& conversion, const Tensor& ma
 }
 
 bool has(const Checkpoint& checkpoint, std::string_view wanted) {
-  const size_t prefix = wrapper_prefix(checkpoint);
+  const size_t prefix = wrapper_prefix_length(checkpoint);
   return std::any_of(checkpoint.tensors.begin(), checkpoint.tensors.end(),
                      [&](const Tensor& tensor) { return tensor.name.substr(prefix) == wanted; });
 }
 
-// Returns whether the checkpoint has no other tensors than the known ones and those of sentence-transformers' modules.
-// If it has others, it belongs to another kind of model.
-bool alone(const Checkpoint& checkpoint, std::initializer_list<std::string_view> known) {
-  const size_t prefix = wrapper_prefix(checkpoint);
+// Returns whether all tensors of the checkpoint are in `known` or belong to modules of sentence-transformers. If there
+// are others, the checkpoint is of another kind of model.
+bool has_only(const Checkpoint& checkpoint, std::initializer_list<std::string_view> known) {
+  const size_t prefix = wrapper_prefix_length(checkpoint);
   return std::all_of(checkpoint.tensors.begin(), checkpoint.tensors.end(), [&](const Tensor& tensor) {
     const std::string name = tensor.name.substr(prefix);
     return name.starts_with("sentence_") || std::find(known.begin(), known.end(), name) != known.end();
@@ -148,7 +148,7 @@ DialectFacts StaticEmbedding::facts() const {
 }
 
 Recognition StaticEmbedding::recognise(const Checkpoint& checkpoint) const {
-  if (!has(checkpoint, module_rows) || !alone(checkpoint, {module_rows})) {
+  if (!has(checkpoint, module_rows) || !has_only(checkpoint, {module_rows})) {
     return {0, std::string("the tensor ") + module_rows + " alone (not so)"};
   }
   return {100, std::string("the tensor ") + module_rows + ", and no other"};
@@ -156,14 +156,14 @@ Recognition StaticEmbedding::recognise(const Checkpoint& checkpoint) const {
 
 void StaticEmbedding::convert(Conversion& conversion) const {
   TensorTable tensors(conversion.checkpoint, same);
-  const Settings settings = settings_beside(conversion);
+  const Settings settings = user_and_checkpoint_settings(conversion);
   conversion.description.encoder.embedding.tokens =
       conversion.weights.table("embedding.tokens", tensors.need(module_rows), {0, "tokens"}, {0, "width"});
   set_sizes(conversion);
   set_longest(settings, {"max_seq_length", tokenizer_length_setting}, any_length, "all of a text, as the module reads",
               conversion);
   add_vector(conversion, tensors, settings);
-  tensors.account_for_rest({}, "a StaticEmbedding", conversion.report);
+  tensors.report_or_reject_unused({}, "a StaticEmbedding", conversion.report);
 }
 
 DialectFacts Model2Vec::facts() const {
@@ -176,14 +176,14 @@ DialectFacts Model2Vec::facts() const {
 
 Recognition Model2Vec::recognise(const Checkpoint& checkpoint) const {
   const bool fits =
-      has(checkpoint, model2vec_rows) && alone(checkpoint, {model2vec_rows, model2vec_mapping, model2vec_weights});
+      has(checkpoint, model2vec_rows) && has_only(checkpoint, {model2vec_rows, model2vec_mapping, model2vec_weights});
   if (!fits) return {0, std::string("the tensor ") + model2vec_rows + ", and at most mapping and weights (not so)"};
   return {100, std::string("the tensor ") + model2vec_rows};
 }
 
 void Model2Vec::convert(Conversion& conversion) const {
   TensorTable tensors(conversion.checkpoint, same);
-  const Settings settings = settings_beside(conversion);
+  const Settings settings = user_and_checkpoint_settings(conversion);
   const Tensor& rows = tensors.need(model2vec_rows);
   const Tensor *mapping = tensors.use(model2vec_mapping), *weights = tensors.use(model2vec_weights);
   EmbeddingDescription& embedding = conversion.description.encoder.embedding;
@@ -209,10 +209,10 @@ void Model2Vec::convert(Conversion& conversion) const {
     set_longest(settings, {"max_seq_length", "max_length"}, model2vec_length, "model2vec's own", conversion);
   }
   add_vector(conversion, tensors, settings);
-  tensors.account_for_rest({}, "model2vec", conversion.report);
+  tensors.report_or_reject_unused({}, "model2vec", conversion.report);
 }
 
-void finish_static_embedding(ModelDescription* description, Report* report) {
+void adjust_static_embedding_tokenizer(ModelDescription* description, Report* report) {
   TokenizerDescription& tokenizer = description->tokenizer;
   if (!description->encoder.layers.empty() || tokenizer.kind == TokenizerKind::none) return;
   tokenizer.single_template = {template_first};
@@ -224,9 +224,9 @@ void finish_static_embedding(ModelDescription* description, Report* report) {
   description->encoder.pad_id = tokenizer.unk;
   tokenizer.pad = -1;
   description->embedding.characters_per_token = median_length(tokenizer);
-  report->notes.push_back("Unknown tokens don't count, and a text that is cut to n tokens is cut to n times " +
+  report->notes.push_back("Unknown tokens don't count, and a text that is cut to n tokens is first cut to n times " +
                           std::to_string(description->embedding.characters_per_token) +
-                          " characters before, as model2vec does.");
+                          " characters, as model2vec does.");
 }
 
 }  // namespace linformer::convert

@@ -14,7 +14,7 @@ class StaticEmbedding : public Dialect {
   const char* name() const override { return "static-embedding"; }
   DialectFacts facts() const override;
   Recognition recognise(const Checkpoint& checkpoint) const override;
-  bool lies_below_prefixes() const override { return false; }
+  bool may_be_below_prefix() const override { return false; }
   void convert(Conversion& conversion) const override;
 };
 
@@ -23,15 +23,15 @@ class Model2Vec : public Dialect {
   const char* name() const override { return "model2vec"; }
   DialectFacts facts() const override;
   Recognition recognise(const Checkpoint& checkpoint) const override;
-  bool lies_below_prefixes() const override { return false; }
+  bool may_be_below_prefix() const override { return false; }
   void convert(Conversion& conversion) const override;
 };
 
 // The setting with the number of tokens to which tokenizer.json cuts a text.
 inline constexpr const char* tokenizer_length_setting = "tokenizer_max_length";
 
-// Adjusts the tokenizer in the description of a static embedding: no special tokens are put around texts, and those of
-// model2vec drop unknown tokens. Does nothing for other models.
-void finish_static_embedding(ModelDescription* description, Report* report);
+// Adjusts the tokenizer in the description of a static embedding: no special tokens are put around texts and, for
+// model2vec, unknown tokens are ignored. Does nothing for a model with an encoder.
+void adjust_static_embedding_tokenizer(ModelDescription* description, Report* report);
 
 }  // namespace linformer::convert

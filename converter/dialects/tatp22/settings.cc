@@ -55,7 +55,8 @@ void check_given(const Settings& settings, Part part) {
 void note_default(Report& report, const std::string& name, const char* value) {
   report.add_fact(name, value, "linformer-pytorch's default: the other settings leave it out");
   report.notes.push_back(name + " is not in the settings: linformer-pytorch's default " + value +
-                         " is taken. Give it with " + mark(Option::config) + " if the model was made with another.");
+                         " is taken. Give it with " + placeholder(Option::config) +
+                         " if the model was made with another.");
 }
 
 bool flag_of(const Settings& settings, const std::string& name, Report& report) {
@@ -68,7 +69,7 @@ bool flag_of(const Settings& settings, const std::string& name, Report& report) 
   return said->value;
 }
 
-// Returns the activation. LinformerEncDec has one for both halves, so only the encoder reports it.
+// Returns the activation. A LinformerEncDec has one activation for encoder and decoder, so it is reported once.
 Activation activation_of(const Settings& settings, Part part, Report& report) {
   constexpr const char* name = "activation";
   const std::optional<Setting<std::string>> said = settings.text(name);
@@ -109,8 +110,8 @@ uint32_t input_size_of(const Settings& settings, Part part, const char* why) {
   const std::string name = setting_name(part, "input_size");
   const std::optional<Setting<int64_t>> said = settings.integer(name);
   if (!said) {
-    fail("the length of the model's texts is not visible in its tensors, for ", why,
-         ": give the one that it was made with, ", config_option("{\"" + name + "\": NUMBER}"));
+    fail("the length of the model's texts is not visible in its tensors, because ", why,
+         ": give the length that it was made with, ", config_option("{\"" + name + "\": NUMBER}"));
   }
   if (said->value < 1 || said->value > int64_t{max_dimension}) {
     fail("the setting ", name, " is ", said->value, " (", said->source, "): 1 to ", max_dimension, " are possible");

@@ -27,7 +27,7 @@ Stack::Stack(Conversion& conversion, TensorTable& tensors, const Settings& setti
   pre_norm_ = tensors_.any(modules_ + "*.fn.fn.**");
 }
 
-std::string Stack::function(uint32_t module) const {
+std::string Stack::fn_prefix(uint32_t module) const {
   return modules_ + std::to_string(module) + (pre_norm_ ? ".fn.fn." : ".fn.");
 }
 
@@ -35,7 +35,7 @@ std::string Stack::role(size_t layer, const char* name) const {
   return (part_ == Part::decoder ? "decoder.layers[" : "layers[") + std::to_string(layer) + "]." + name;
 }
 
-std::string Stack::fact(const char* name) const {
+std::string Stack::fact_name(const char* name) const {
   return (part_ == Part::decoder ? "decoder " : part_ == Part::encoder ? "encoder " : "") + std::string(name);
 }
 
@@ -45,14 +45,14 @@ void Stack::read() {
   arguments_ = arguments_of(settings_, part_, conversion_.report);
   if (arguments_.decoder_mode && attentions_.size() % 2 != 0) {
     fail("the setting decoder_mode is true, which makes two attentions for each layer, but ", quote(modules_ + "*"),
-         " has ", attentions_.size(), ": the settings belong to another model");
+         " has an odd number of attentions, ", attentions_.size(), ": the settings belong to another model");
   }
   if (!arguments_.full_attention) read_sharing();
   read_sizes();
   add_embedding();
   const uint32_t modules = count_modules(tensors_, modules_);
   for (uint32_t module = 0; module < modules; ++module) {
-    if (tensors_.any(function(module) + "to_q.**")) {
+    if (tensors_.any(fn_prefix(module) + "to_q.**")) {
       add_attention(module);
     } else {
       add_feed_forward(module);
@@ -72,7 +72,7 @@ void Stack::read() {
 void Stack::read_modules() {
   const uint32_t modules = count_modules(tensors_, modules_);
   for (uint32_t module = 0; module < modules; ++module) {
-    if (tensors_.any(function(module) + "to_q.**")) attentions_.push_back(module);
+    if (tensors_.any(fn_prefix(module) + "to_q.**")) attentions_.push_back(module);
   }
   if (attentions_.empty())
     fail("no tensor is named ", quote(modules_ + "*.fn.to_q.*"), ": the checkpoint is incomplete");
@@ -83,7 +83,7 @@ void Stack::check_projections_saved() const {
   const std::string name = setting_name(part_, "full_attention");
   const std::optional<Setting<bool>> full = settings_.flag(name);
   if (full && full->value) return;
-  fail("the file has no projections (", function(attentions_[0]),
+  fail("the file has no projections (", fn_prefix(attentions_[0]),
        "heads.*.E.*): a model made with method \"no_params\" draws them at random, and linformer-pytorch does not save "
        "them with the weights, so they can't be known. (A model that was made with full attention has none either: say "
        "so, ",
@@ -96,9 +96,9 @@ void Stack::read_sharing() {
   if (!conversion_.checkpoint.format.starts_with("safetensors")) return;
   size_t in_all = 0, keys = 0, values = 0, heads = 0;
   for (const uint32_t module : attentions_) {
-    heads += count_modules(tensors_, function(module) + "to_q.");
-    keys += tensors_.any(function(module) + "heads.0.E.weight");
-    values += tensors_.any(function(module) + "heads.0.F.weight");
+    heads += count_modules(tensors_, fn_prefix(module) + "to_q.");
+    keys += tensors_.any(fn_prefix(module) + "heads.0.E.weight");
+    values += tensors_.any(fn_prefix(module) + "heads.0.F.weight");
   }
   const std::string patterns[] = {modules_ + "*.fn.heads.*.*.weight", modules_ + "*.fn.fn.heads.*.*.weight"};
   for (const std::string& name : tensors_.names(modules_)) {
@@ -123,7 +123,7 @@ void Stack::read_sharing() {
 }
 
 std::string Stack::projection_name(uint32_t module, uint32_t head, const char* side) const {
-  const std::string heads = function(module) + "heads.";
+  const std::string heads = fn_prefix(module) + "heads.";
   switch (kept_) {
     case Kept::one:
       return only_projection_;
@@ -138,7 +138,7 @@ std::string Stack::projection_name(uint32_t module, uint32_t head, const char* s
 }
 
 void Stack::read_sizes() {
-  const Tensor& query = tensors_.need(function(attentions_[0]) + "to_q.0.weight");
+  const Tensor& query = tensors_.need(fn_prefix(attentions_[0]) + "to_q.0.weight");
   encoder_.d_model = width_ = dimension(query, 1);
   const Tensor* projection = tensors_.find(projection_name(attentions_[0], 0, "E") + ".weight");
   std::string source;
@@ -155,10 +155,10 @@ void Stack::read_sizes() {
     source = setting_name(part_, "input_size");
   }
   Report& report = conversion_.report;
-  report.add_fact(fact("d_model"), std::to_string(encoder_.d_model), "shape of " + query.name);
-  report.add_fact(fact("longest text (N)"), std::to_string(encoder_.max_tokens), source);
-  report.add_fact(fact("attentions"), std::to_string(attentions_.size()), "names of the tensors");
-  report.add_fact(fact("layout"), pre_norm_ ? "before 2020-09-14 (pre-norm)" : "since 2020-09-14 (post-norm)",
+  report.add_fact(fact_name("d_model"), std::to_string(encoder_.d_model), "shape of " + query.name);
+  report.add_fact(fact_name("longest text (N)"), std::to_string(encoder_.max_tokens), source);
+  report.add_fact(fact_name("attentions"), std::to_string(attentions_.size()), "names of the tensors");
+  report.add_fact(fact_name("layout"), pre_norm_ ? "before 2020-09-14 (pre-norm)" : "since 2020-09-14 (post-norm)",
                   "names of the tensors");
   encoder_.norm_placement = pre_norm_ ? NormPlacement::pre : NormPlacement::post;
 }
@@ -170,12 +170,12 @@ void Stack::add_embedding() {
     return;
   }
   if (own_ != nullptr) {
-    const std::optional<Tensor> positions = own_positions(tensors_, *own_, own_position_table);
+    const std::optional<Tensor> positions = own_model_position_table(tensors_, *own_, own_position_table);
     if (positions && dimension(*positions, 0) < encoder_.max_tokens) {
       fail("the tensor ", quote(positions->name), " is ", shape_text(*positions), ", but the encoder takes texts of ",
            encoder_.max_tokens, " tokens");
     }
-    return add_own_embedding(conversion_, tensors_, *own_, token_embedding, positions);
+    return add_own_model_embedding(conversion_, tensors_, *own_, token_embedding, positions);
   }
   const std::string role = part_ == Part::decoder ? "decoder.embedding." : "embedding.";
   const Tensor& tokens = tensors_.need(prefix_ + "to_token_emb.weight");
@@ -190,7 +190,7 @@ void Stack::add_embedding() {
     embedding.factor = read_linear(conversion_, tensors_, role + "factor", prefix_ + "linformer.project_in",
                                    {encoder_.d_model, "channels"}, {emb_dim, "emb_dim"});
   }
-  conversion_.report.add_fact(fact("vocabulary"), std::to_string(encoder_.vocab_size), "shape of " + tokens.name);
+  conversion_.report.add_fact(fact_name("vocabulary"), std::to_string(encoder_.vocab_size), "shape of " + tokens.name);
 }
 
 void Stack::add_attention(uint32_t module) {
@@ -207,7 +207,7 @@ void Stack::add_attention(uint32_t module) {
   add_heads(module, &attention);
   const uint32_t in = width_;
   add_output(module, &attention, &width_);
-  layer.attention_resample = resample(module, role(index, "attention_resample"), in, width_);
+  layer.attention_resample = read_resample_linear(module, role(index, "attention_resample"), in, width_);
   layer.attention_norm = read_norm(conversion_, tensors_, role(index, "attention_norm"),
                                    modules_ + std::to_string(module) + (pre_norm_ ? ".fn.norm" : ".norm"),
                                    {pre_norm_ ? in : width_, "width of the layer"});
@@ -215,7 +215,7 @@ void Stack::add_attention(uint32_t module) {
 
 void Stack::add_heads(uint32_t module, AttentionDescription* attention) {
   const size_t index = encoder_.layers.size() - 1;
-  const std::string name = function(module);
+  const std::string name = fn_prefix(module);
   attention->heads = attention->kv_heads = count_modules(tensors_, name + "to_q.");
   attention->head_dim = dimension(tensors_.need(name + "to_q.0.weight"), 0);
   attention->scale = usual_scale(attention->head_dim);
@@ -237,21 +237,21 @@ void Stack::add_heads(uint32_t module, AttentionDescription* attention) {
   }
   for (uint32_t head = 0; head < attention->heads; ++head) {
     const auto add = [&](const char* list, const char* side) {
-      return projection(role(index, list) + "[" + std::to_string(head) + "]", projection_name(module, head, side),
-                        attention->head_dim);
+      return read_projection(role(index, list) + "[" + std::to_string(head) + "]", projection_name(module, head, side),
+                             attention->head_dim);
     };
     attention->key_projections.push_back(add("attention.key_projections", "E"));
     attention->value_projections.push_back(add("attention.value_projections", "F"));
   }
-  attention->key_projections = for_heads(std::move(attention->key_projections));
-  attention->value_projections = for_heads(std::move(attention->value_projections));
+  attention->key_projections = collapse_equal_projections(std::move(attention->key_projections));
+  attention->value_projections = collapse_equal_projections(std::move(attention->value_projections));
 }
 
 // Adds one Linear for the heads H of to_q.H, to_k.H or to_v.H, which have no biases.
 Linear Stack::heads_linear(uint32_t module, const char* name, const AttentionDescription& attention, Size in) {
   std::vector<Tensor> parts;
   for (uint32_t head = 0; head < attention.heads; ++head) {
-    const Tensor& part = tensors_.need(function(module) + "to_" + name[0] + "." + std::to_string(head) + ".weight");
+    const Tensor& part = tensors_.need(fn_prefix(module) + "to_" + name[0] + "." + std::to_string(head) + ".weight");
     if (dimension(part, 0) != attention.head_dim) {
       fail("the tensor ", quote(part.name), " is ", shape_text(part), ", other heads have width ", attention.head_dim);
     }
@@ -262,7 +262,7 @@ Linear Stack::heads_linear(uint32_t module, const char* name, const AttentionDes
 }
 
 void Stack::add_output(uint32_t module, AttentionDescription* attention, uint32_t* out) {
-  const std::string name = function(module) + "w_o", path = role(encoder_.layers.size() - 1, "attention.output");
+  const std::string name = fn_prefix(module) + "w_o", path = role(encoder_.layers.size() - 1, "attention.output");
   const Size heads{uint64_t{attention->heads} * attention->head_dim, "heads x width of a head"};
   if (!tensors_.any(name + "_1.*")) {
     attention->output = read_linear(conversion_, tensors_, path, name, {0, "channels"}, heads);
@@ -276,7 +276,7 @@ void Stack::add_output(uint32_t module, AttentionDescription* attention, uint32_
   *out = dimension(tensors_.need(name + "_2.weight"), 0);
 }
 
-uint32_t Stack::projection(const std::string& role, const std::string& name, uint32_t head_dim) {
+uint32_t Stack::read_projection(const std::string& role, const std::string& name, uint32_t head_dim) {
   const Tensor& weight = tensors_.need(name + ".weight");
   const Tensor& bias = tensors_.need(name + ".bias");
   WeightWriter& weights = conversion_.weights;
@@ -305,7 +305,7 @@ uint32_t Stack::add_projection(const Projection& projection) {
 }
 
 void Stack::add_feed_forward(uint32_t module) {
-  const std::string name = function(module);
+  const std::string name = fn_prefix(module);
   if (!tensors_.any(name + "w_1.*")) {
     fail("the tensors ", quote(name + "*"), " are neither an attention (to_q) nor a feed-forward layer (w_1)");
   }
@@ -319,14 +319,14 @@ void Stack::add_feed_forward(uint32_t module) {
   const Size inner{dimension(tensors_.need(name + "w_1.weight"), 0), "dim_ff"};
   layer.ffn_out = read_linear(conversion_, tensors_, role(index, "ffn_out"), name + "w_2", {0, "channels"}, inner);
   width_ = dimension(tensors_.need(name + "w_2.weight"), 0);
-  layer.ffn_resample = resample(module, role(index, "ffn_resample"), in, width_);
+  layer.ffn_resample = read_resample_linear(module, role(index, "ffn_resample"), in, width_);
   layer.ffn_norm = read_norm(conversion_, tensors_, role(index, "ffn_norm"),
                              modules_ + std::to_string(module) + (pre_norm_ ? ".fn.norm" : ".norm"),
                              {pre_norm_ ? in : width_, "width of the layer"});
 }
 
 // Reads the Linear that changes the residual's width from `in` to `out`. If the widths are equal, it may be absent.
-Linear Stack::resample(uint32_t module, const std::string& role, uint32_t in, uint32_t out) {
+Linear Stack::read_resample_linear(uint32_t module, const std::string& role, uint32_t in, uint32_t out) {
   const std::string name = modules_ + std::to_string(module) + ".resample";
   if (in == out && !tensors_.any(name + ".*")) return {};
   return read_linear(conversion_, tensors_, role, name, {out, "width of the layer's output"},
@@ -354,7 +354,7 @@ void Stack::report_projections() const {
     same = same && layer.attention.key_projections == layer.attention.value_projections;
   }
   conversion_.report.add_fact(
-      fact("projections"),
+      fact_name("projections"),
       std::to_string(encoder_.projections.size()) + " distinct for " + std::to_string(uses) + " uses",
       same ? "values: keys and values share them" : "values");
 }
@@ -394,7 +394,7 @@ std::optional<Linear> Stack::logits() {
                      {emb_dim, "emb_dim"});
 }
 
-std::vector<std::string> Stack::unused() const {
+std::vector<std::string> Stack::unused_name_patterns() const {
   if (!arguments_.full_attention) return {};
   const std::string heads = modules_ + (pre_norm_ ? "*.fn.fn.heads.*" : "*.fn.heads.*");
   return {heads + ".E.*", heads + ".F.*"};

@@ -1,5 +1,5 @@
-// One stack of linformer-pytorch's layers, with the embedding before it: a Linformer, a LinformerLM, or either half of
-// a LinformerEncDec.
+// One stack of linformer-pytorch's layers, with the embedding before it: a Linformer, a LinformerLM, or the encoder
+// or decoder of a LinformerEncDec.
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@ inline constexpr const char *token_embedding = "to_token_emb.weight", *own_posit
 class Stack {
  public:
   // All arguments must outlive the stack. `own` is null, or names the parts of a model that somebody wrote around the
-  // encoder; the names in `tensors` are then those of own_names() with the constants above.
+  // encoder; the names in `tensors` are then those of own_model_name_mapping() with the constants above.
   Stack(Conversion& conversion, TensorTable& tensors, const Settings& settings, Part part, EncoderDescription* encoder,
         const OwnModel* own = nullptr);
 
@@ -29,12 +29,12 @@ class Stack {
   // read().
   std::optional<Linear> logits();
   // Returns patterns for the tensors that the stack has but does not use.
-  std::vector<std::string> unused() const;
+  std::vector<std::string> unused_name_patterns() const;
 
  private:
-  std::string function(uint32_t module) const;
+  std::string fn_prefix(uint32_t module) const;
   std::string role(size_t layer, const char* name) const;
-  std::string fact(const char* name) const;
+  std::string fact_name(const char* name) const;
   Size width() const { return {width_, "width of the layer's input"}; }
 
   void read_modules();
@@ -47,10 +47,10 @@ class Stack {
   Linear heads_linear(uint32_t module, const char* name, const AttentionDescription& attention, Size in);
   void add_output(uint32_t module, AttentionDescription* attention, uint32_t* out);
   std::string projection_name(uint32_t module, uint32_t head, const char* side) const;
-  uint32_t projection(const std::string& role, const std::string& name, uint32_t head_dim);
+  uint32_t read_projection(const std::string& role, const std::string& name, uint32_t head_dim);
   uint32_t add_projection(const Projection& projection);
   void add_feed_forward(uint32_t module);
-  Linear resample(uint32_t module, const std::string& role, uint32_t in, uint32_t out);
+  Linear read_resample_linear(uint32_t module, const std::string& role, uint32_t in, uint32_t out);
   void report_projections() const;
   void check_causal() const;
   void check_settings();
@@ -65,7 +65,7 @@ class Stack {
   std::string modules_;               // What the names of the stack's modules begin with.
   bool has_tokens_ = false;           // If false, the stack takes vectors.
   bool projects_ = false;             // If true, Linears change the embedding's width to that of the layers and back.
-  bool pre_norm_ = false;             // If true, the layout is that before 2020-09-14, with norms before each half.
+  bool pre_norm_ = false;             // If true, the layout is pre-norm, as in linformer-pytorch before 2020-09-14.
   std::vector<uint32_t> attentions_;  // The indices of the modules that are attentions.
   // The projections in the file: all, or for shared projections those whose names safetensors keeps.
   enum class Kept : uint8_t { all = 0, first_head, first_key, one } kept_ = Kept::all;

@@ -38,7 +38,7 @@ DialectFacts Tatp22::facts() const {
 }
 
 Recognition Tatp22::recognise(const Checkpoint& checkpoint) const {
-  const size_t prefix = wrapper_prefix(checkpoint);
+  const size_t prefix = wrapper_prefix_length(checkpoint);
   bool found = false, halves[2] = {false, false};
   for (const Tensor& tensor : checkpoint.tensors) {
     const std::string canonical = canonical_name(tensor.name.substr(prefix));
@@ -56,30 +56,32 @@ Recognition Tatp22::recognise(const Checkpoint& checkpoint) const {
     found = found || matches(name, "seq.*.fn.to_q.*.weight") || matches(name, "seq.*.fn.fn.to_q.*.weight");
   }
   if (!found) return {0, "seq.*.fn.to_q.*.weight (not there)"};
-  // If there is only one half, this is not a LinformerEncDec, but a model in an attribute of this name.
+  // With only an encoder or only a decoder this is not a LinformerEncDec, but a model in an attribute of this name.
   if (halves[0] != halves[1])
     return {0, "seq.*.fn.to_q.*.weight (there, in one of encoder and decoder only)"};
   return {100, "the tensors seq.*.fn.to_q.*.weight"};
 }
 
-void Tatp22::check_beside(const Checkpoint& checkpoint, const std::string& prefix) const {
-  ask_for_own_model(checkpoint, prefix, "linformer-pytorch",
-                    R"("activation": "gelu", "full_attention": false, "causal": false, "decoder_mode": false)");
+void Tatp22::check_tensors_outside_prefix(const Checkpoint& checkpoint, const std::string& prefix) const {
+  reject_unconfigured_own_model(
+      checkpoint, prefix, "linformer-pytorch",
+      R"("activation": "gelu", "full_attention": false, "causal": false, "decoder_mode": false)");
 }
 
 void Tatp22::convert(Conversion& conversion) const {
-  const Settings settings = settings_beside(conversion);
-  const std::optional<OwnModel> own = own_model_of(settings, conversion.checkpoint);
-  TensorTable tensors(conversion.checkpoint,
-                      own ? own_names(*own, "linformer.", token_embedding, own_position_table) : canonical_name);
+  const Settings settings = user_and_checkpoint_settings(conversion);
+  const std::optional<OwnModel> own = own_model_from_settings(settings, conversion.checkpoint);
+  TensorTable tensors(
+      conversion.checkpoint,
+      own ? own_model_name_mapping(*own, "linformer.", token_embedding, own_position_table) : canonical_name);
   ModelDescription& model = conversion.description;
   Report& report = conversion.report;
   std::vector<std::string> unused;
   if (own) {
     Stack stack(conversion, tensors, settings, Part::model, &model.encoder, &*own);
     stack.read();
-    add_own_head(conversion, tensors, *own);
-    account_for_own(tensors, "a model of linformer-pytorch", report);
+    add_own_model_head(conversion, tensors, *own);
+    reject_unused_tensors(tensors, "a model of linformer-pytorch", report);
     note_lengths(report);
     return;
   }
@@ -89,19 +91,19 @@ void Tatp22::convert(Conversion& conversion) const {
     Stack decoder(conversion, tensors, settings, Part::decoder, &model.decoder);
     decoder.read();
     read_logits(decoder, &model, report);
-    unused = encoder.unused();
-    for (std::string& pattern : decoder.unused()) unused.push_back(std::move(pattern));
+    unused = encoder.unused_name_patterns();
+    for (std::string& pattern : decoder.unused_name_patterns()) unused.push_back(std::move(pattern));
   } else {
     Stack stack(conversion, tensors, settings, Part::model, &model.encoder);
     stack.read();
     read_logits(stack, &model, report);
-    unused = stack.unused();
+    unused = stack.unused_name_patterns();
   }
   std::vector<NamePattern> patterns;
   for (const std::string& pattern : unused) {
     patterns.push_back({pattern.c_str(), "full attention (a setting) leaves the projections unused"});
   }
-  tensors.account_for_rest(patterns, "a model of linformer-pytorch", report);
+  tensors.report_or_reject_unused(patterns, "a model of linformer-pytorch", report);
   note_lengths(report);
 }
 

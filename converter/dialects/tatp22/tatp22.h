@@ -11,7 +11,7 @@ class Tatp22 : public Dialect {
   const char* name() const override { return "tatp22"; }
   DialectFacts facts() const override;
   Recognition recognise(const Checkpoint& checkpoint) const override;
-  void check_beside(const Checkpoint& checkpoint, const std::string& prefix) const override;
+  void check_tensors_outside_prefix(const Checkpoint& checkpoint, const std::string& prefix) const override;
   void convert(Conversion& conversion) const override;
 };
 

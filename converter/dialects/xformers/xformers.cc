@@ -108,7 +108,7 @@ float rotary_base_of(Conversion& conversion, TensorTable& tensors, const Setting
   if (said && !said->value) {
     fail("the setting use_rotary_embeddings is false (", said->source, ") but the checkpoint has ", quote(kept->name));
   }
-  if (is_rounded(*kept)) {
+  if (is_16_bit(*kept)) {
     if (!said) {
       fail("the tensor ", quote(kept->name), " ", shape_text(*kept),
            " was rounded with the weights: to take the powers of 10000 that it was made from give ",
@@ -140,7 +140,7 @@ void add_attention(Conversion& conversion, TensorTable& tensors, const Settings&
     *targets[i] = weights.linear(role + packed_roles[i], projected.weight(i), bias ? &*bias : nullptr, width, d_model);
   }
   attention.output = read_linear_maybe_bias(conversion, tensors, role + "output", "proj", d_model, width);
-  attention.heads = attention.kv_heads = needed_heads(settings, "num_heads", width.value, conversion.report);
+  attention.heads = attention.kv_heads = read_head_count(settings, "num_heads", width.value, conversion.report);
   attention.head_dim = static_cast<uint32_t>(width.value) / attention.heads;
   attention.scale = usual_scale(attention.head_dim);
   attention.rotary_base = rotary_base_of(conversion, tensors, settings, attention.head_dim);
@@ -169,7 +169,7 @@ DialectFacts Xformers::facts() const {
 }
 
 Recognition Xformers::recognise(const Checkpoint& checkpoint) const {
-  const size_t prefix = wrapper_prefix(checkpoint);
+  const size_t prefix = wrapper_prefix_length(checkpoint);
   bool projection = false, input = false;
   for (const Tensor& tensor : checkpoint.tensors) {
     const std::string name = tensor.name.substr(prefix);
@@ -182,7 +182,7 @@ Recognition Xformers::recognise(const Checkpoint& checkpoint) const {
 
 void Xformers::convert(Conversion& conversion) const {
   TensorTable tensors(conversion.checkpoint, same);
-  const Settings settings = settings_beside(conversion);
+  const Settings settings = user_and_checkpoint_settings(conversion);
   EncoderDescription& encoder = conversion.description.encoder;
   Report& report = conversion.report;
   const Tensor& projection = tensors.need(key_projection);
@@ -197,7 +197,7 @@ void Xformers::convert(Conversion& conversion) const {
   report.add_fact("d_model", std::to_string(encoder.d_model), "shape of proj.weight");
   report.add_fact("longest text (N)", std::to_string(encoder.max_tokens), "columns of " + projection.name);
   report.add_fact("compressed length (k)", std::to_string(projection.shape[0]), "rows of " + projection.name);
-  tensors.account_for_rest(known_rest, "an xformers Linformer attention", report);
+  tensors.report_or_reject_unused(known_rest, "an xformers Linformer attention", report);
 }
 
 }  // namespace linformer::convert

@@ -31,15 +31,16 @@
 
 namespace linformer::convert {
 
-// An error in an input, a setting or the output. what() is one sentence that names the thing and the next step.
-// Control::option_name sets how the sentence calls the fields of ConvertOptions. Names from files are escaped in it.
+// An error in an input, a setting or the output. what() is one sentence that says what is wrong and what the user can
+// do. Control::option_name sets how the sentence calls the fields of ConvertOptions. Names from files are escaped in
+// it.
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& sentence, Code code = Code::invalid_argument)
       : std::runtime_error(sentence), code_(code) {}
   // Returns invalid_argument if an input or a setting can't be converted; unsupported if no model file can hold what
   // the checkpoint says, such as a weight beyond the range of its type; io_error if the output can't be written; and
-  // cancelled if the caller set Control::cancel.
+  // cancelled if the caller set Control::cancel. read_tokenizer() may also throw an Error with the code corrupt_file.
   Code code() const { return code_; }
 
  private:
@@ -47,12 +48,12 @@ class Error : public std::runtime_error {
 };
 
 // A function that is called with the phase, "reading" or "writing", and the share of it that is done, 0 to 1. It is
-// called on the thread that converts. An exception that it throws ends the conversion as an error does.
+// called on the thread that converts. An exception that it throws ends the conversion and reaches the caller.
 using Progress = std::function<void(const char* phase, double done)>;
 
 // A function that is called with the bytes and the path of each file that is mapped, on the thread that maps it. The
-// object that it returns is destroyed before the file is unmapped. It serves programs that handle SIGBUS, which is
-// raised if another process truncates a mapped file: it tells them which pages belong to which file.
+// object that it returns is destroyed before the file is unmapped. Programs that handle SIGBUS, which is raised if
+// another process truncates a mapped file, thereby know which pages belong to which file.
 using GuardMapping = std::function<std::shared_ptr<void>(std::span<const std::byte> bytes, const std::string& path)>;
 
 // The options that errors and reports may name. All but the last are fields of ConvertOptions or ExportOptions.
@@ -66,7 +67,7 @@ enum class Option : uint8_t {
   weight_type,
   keep,
   replace_any,
-  supported_dialects,  // The way in which the caller's users see the list of supported_dialects().
+  supported_dialects,  // What shows users the list of supported_dialects(), such as "--list-dialects".
 };
 
 // A function that returns the name by which the caller's users know an option, such as "--config" for a program. If
@@ -98,9 +99,11 @@ struct KeptWeights {
 
 struct ConvertOptions {
   // A checkpoint file, the index file of a checkpoint in several files, or a folder with a checkpoint of a usual name.
+  // "The checkpoint's folder" below is that folder, or the folder of a file that has a usual name and lies beside a
+  // config.json. Other files have no such folder.
   std::string checkpoint;
   std::string output;  // The path of the .lnfr file; "-" is standard output.
-  // A file or folder. If empty, the tokenizer of the checkpoint's folder is taken, if the checkpoint belongs to one.
+  // A file or folder. If empty, the tokenizer of the checkpoint's folder is taken, if there is one.
   std::string tokenizer;
   // Each is "a,b" or the path of a file with one label on each line, and may begin with "HEAD=". If empty, labels.txt
   // is taken from the folder of the tokenizer or of the checkpoint, if there is one.
@@ -136,7 +139,7 @@ struct Report {
     std::string role;    // The tensor's place in the model file, such as layers[0].attention.query.weight.
     std::string tensor;  // The tensor's name in the checkpoint.
     std::string shape;   // Such as "[32, 32] f16".
-    std::string note;    // "same values as ...", or empty.
+    std::string note;    // A remark such as "same values as ...", or empty.
   };
   struct Omission {
     std::string tensor, reason;

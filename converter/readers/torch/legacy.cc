@@ -58,7 +58,7 @@ void read_torch_legacy(std::span<const std::byte> bytes, Checkpoint& checkpoint)
   }
   if (filled != objects.storages().size()) fail("the file lacks storages that its tensors use: it is incomplete");
   if (!rest.empty()) fail("the file holds ", rest.size(), " bytes beyond its last storage");
-  objects.finish(root);
+  objects.find_and_add_state_dict(root);
 }
 
 }  // namespace linformer::convert

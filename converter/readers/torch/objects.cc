@@ -79,8 +79,8 @@ class StateDictSearch {
 
  private:
   Budget& budget_;
-  // The depth at which each dict was searched. A dict that contains itself, or that has several names, is not searched
-  // again unless it is less deep there.
+  // The depth at which each dict was searched. A dict that contains itself, or that has several names, is searched
+  // again only if it is found at a smaller depth.
   std::unordered_map<const Node*, int> searched_;
 };
 
@@ -102,7 +102,7 @@ class StateDictSearch {
 
 Value TorchObjects::run(std::span<const std::byte> pickle, uint64_t* consumed) {
   PickleHooks hooks;
-  hooks.persistent = [this](Value id) { return persistent(id); };
+  hooks.persistent = [this](Value id) { return storage_of_persistent_id(id); };
   hooks.construct = [this](std::string_view name, Value arguments) { return construct(name, arguments); };
   PickleMachine machine(checkpoint_.values(), pickle, std::move(hooks));
   const Value value = machine.run();
@@ -117,7 +117,7 @@ TorchObjects::StorageRecord* TorchObjects::find_storage(std::string_view key) {
 }
 
 // The persistent id of a storage is a tuple: ('storage', class, key, location, elements[, view]).
-Value TorchObjects::persistent(Value id) {
+Value TorchObjects::storage_of_persistent_id(Value id) {
   const std::vector<Value>& parts = id.items();
   if (!id.is(ValueKind::tuple) || parts.size() < 5 || parts.size() > 6 || parts[0].text() != "storage") {
     fail("a persistent id does not name a storage");
@@ -127,7 +127,8 @@ Value TorchObjects::persistent(Value id) {
     fail("a storage has the class ", quote(parts[1].text()), ", which is not supported: save f32, f16 or bf16 weights");
   }
   const std::string_view key = parts[2].text();
-  if (!parts[2].is(ValueKind::text) || key.empty() || key.size() > 64) fail("a storage has no proper key");
+  if (!parts[2].is(ValueKind::text) || key.empty() || key.size() > 64)
+    fail("a storage has a key that is empty, too long or not a text");
   const uint64_t elements = size_of(parts[4], "a storage's number of elements");
   if (elements > max_storage_elements) fail("storage ", quote(key), " claims ", elements, " elements");
 
@@ -137,7 +138,7 @@ Value TorchObjects::persistent(Value id) {
     checkpoint_.budget().charge_memory(sizeof(StorageRecord) + sizeof(Storage) + key.size());
     known = &storages_.emplace_back(StorageRecord{std::string(key), *type, elements, {}, std::nullopt});
   } else if (known->type != *type || known->elements != elements) {
-    fail("storage ", quote(key), " is described in two ways");
+    fail("storage ", quote(key), " is described with different types or sizes");
   }
   StorageView view{static_cast<uint32_t>(known - storages_.data()), 0, elements};
   if (parts.size() == 6 && !parts[5].is(ValueKind::null)) {
@@ -160,7 +161,7 @@ Value TorchObjects::construct(std::string_view name, Value arguments) {
   if (name == "torch._utils._rebuild_tensor") return rebuild_tensor(arguments, 4, 4);
   if (name == "torch._utils._rebuild_parameter" || name == "torch._utils._rebuild_parameter_with_state") {
     if (given.empty() || !given[0].is(ValueKind::tensor))
-      fail("a parameter is rebuilt from something that is no tensor");
+      fail("a parameter is rebuilt from something that is not a tensor");
     return given[0];
   }
   if (name == "torch._tensor._rebuild_from_type_v2") {  // The arguments are (function, class, its arguments, state).
@@ -174,15 +175,17 @@ Value TorchObjects::construct(std::string_view name, Value arguments) {
 }
 
 // The arguments are (storage, offset, size, stride, ...).
-Value TorchObjects::rebuild_tensor(Value arguments, size_t fewest, size_t most) {
+Value TorchObjects::rebuild_tensor(Value arguments, size_t min_arguments, size_t max_arguments) {
   const std::vector<Value>& given = arguments.items();
-  if (given.size() < fewest || given.size() > most || !given[0].is(ValueKind::storage)) {
+  if (given.size() < min_arguments || given.size() > max_arguments || !given[0].is(ValueKind::storage)) {
     fail("a tensor is rebuilt from the wrong arguments");
   }
   const RebuiltTensor tensor{static_cast<uint32_t>(given[0].node()->integer), size_of(given[1], "a tensor's offset"),
                              given[2], given[3]};
   if (sizes_of(tensor.shape, "a tensor's shape").size() != sizes_of(tensor.strides, "a tensor's strides").size()) {
-    fail("a tensor has a number of strides that differs from its number of dimensions");
+    fail(
+        "a tensor has a number of strides that differs from its number of dimensions: the file is damaged, copy or "
+        "save it again");
   }
   checkpoint_.budget().charge_memory(sizeof tensor);
   const Value value = checkpoint_.values().make(ValueKind::tensor);
@@ -191,7 +194,7 @@ Value TorchObjects::rebuild_tensor(Value arguments, size_t fewest, size_t most) 
   return value;
 }
 
-void TorchObjects::finish(Value root) {
+void TorchObjects::find_and_add_state_dict(Value root) {
   checkpoint_.root = root;
   const Value dict = StateDictSearch(checkpoint_.budget()).find(root, 0, &checkpoint_.state_dict_path);
   if (!dict) no_state_dict(root);
@@ -206,7 +209,7 @@ void TorchObjects::add_state_dict(Value dict) {
   ViewSet names;
   for (size_t i = 0; i < items.size(); i += 2) {
     const Value key = items[i], value = items[i + 1];
-    if (!key.is(ValueKind::text)) fail("the state dict has a key that is a ", key.kind_name(), " and no text");
+    if (!key.is(ValueKind::text)) fail("the state dict has a key that is a ", key.kind_name(), ", not a text");
     if (!names.insert(key.text()).second) fail("the state dict has ", quote(key.text()), " twice");
     if (value.is(ValueKind::object) &&
         (value.text().starts_with("torch.") || value.text().find("_rebuild") != value.text().npos)) {
@@ -227,8 +230,11 @@ Tensor TorchObjects::tensor_of(const RebuiltTensor& rebuilt, std::string_view na
   tensor.shape = sizes_of(rebuilt.shape, "a tensor's shape");
   tensor.strides = sizes_of(rebuilt.strides, "a tensor's strides");
   // Shape and strides may be lists to which the pickle has added items after rebuild_tensor() compared their lengths.
-  if (tensor.shape.size() != tensor.strides.size())
-    fail("tensor ", quote(name), " has a number of strides that differs from its number of dimensions");
+  if (tensor.shape.size() != tensor.strides.size()) {
+    fail("tensor ", quote(name),
+         " has a number of strides that differs from its number of dimensions: the file is damaged, copy or save it "
+         "again");
+  }
   const StorageView& view = views_.at(rebuilt.view);
   tensor.storage = view.storage;
   tensor.offset = rebuilt.offset;

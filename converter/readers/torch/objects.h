@@ -31,7 +31,7 @@ class TorchObjects {
 
   // Finds the state dict in `root` and adds its tensors to the checkpoint. Must be called after the bytes of all
   // storages were set.
-  void finish(Value root);
+  void find_and_add_state_dict(Value root);
 
  private:
   // A part of a storage. Files from before PyTorch 0.4 contain views of storages.
@@ -39,15 +39,16 @@ class TorchObjects {
     uint32_t storage;
     uint64_t first, elements;
   };
-  // The arguments from which a tensor is rebuilt. A Tensor is made only for those in the state dict, which may be few.
+  // The arguments from which a tensor is rebuilt. A Tensor is made only if the state dict has this tensor: most tensors
+  // of a file may lie outside the state dict.
   struct RebuiltTensor {
     uint32_t view;
     uint64_t offset;
     Value shape, strides;
   };
-  Value persistent(Value id);
+  Value storage_of_persistent_id(Value id);
   Value construct(std::string_view name, Value arguments);
-  Value rebuild_tensor(Value arguments, size_t fewest, size_t most);
+  Value rebuild_tensor(Value arguments, size_t min_arguments, size_t max_arguments);
   Tensor tensor_of(const RebuiltTensor& rebuilt, std::string_view name) const;
   void add_state_dict(Value dict);
 

@@ -30,7 +30,7 @@ Value PickleMachine::run() {
     const uint64_t at = position_;
     uint8_t opcode = 0;
     try {
-      opcode = take_number<uint8_t>();
+      opcode = read_number<uint8_t>();
       if (opcode == op_stop) return pop();
       store_.budget().charge_steps(1);
       execute(opcode);
@@ -43,11 +43,11 @@ Value PickleMachine::run() {
 }
 
 void PickleMachine::execute(uint8_t opcode) {
-  if (push_plain(opcode) || use_memo(opcode) || build(opcode)) return;
+  if (run_constant_opcode(opcode) || run_memo_or_stack_opcode(opcode) || run_building_opcode(opcode)) return;
   fail("this opcode is not one that torch.save writes: save the state_dict again with torch.save");
 }
 
-bool PickleMachine::push_plain(uint8_t opcode) {
+bool PickleMachine::run_constant_opcode(uint8_t opcode) {
   switch (opcode) {
     case op_none:
       push(store_.make(ValueKind::null));
@@ -58,46 +58,46 @@ bool PickleMachine::push_plain(uint8_t opcode) {
       top().node()->integer = opcode == op_newtrue;
       return true;
     case op_binint:
-      push(store_.make_integer(take_number<int32_t>()));
+      push(store_.make_integer(read_number<int32_t>()));
       return true;
     case op_binint1:
-      push(store_.make_integer(take_number<uint8_t>()));
+      push(store_.make_integer(read_number<uint8_t>()));
       return true;
     case op_binint2:
-      push(store_.make_integer(take_number<uint16_t>()));
+      push(store_.make_integer(read_number<uint16_t>()));
       return true;
     case op_long1:
-      push_long(take_number<uint8_t>());
+      push_long(read_number<uint8_t>());
       return true;
     case op_long4:
-      push_long(take_number<uint32_t>());
+      push_long(read_number<uint32_t>());
       return true;
     case op_binfloat: {
       uint64_t bits = 0;  // Only this opcode has a big-endian operand.
-      for (const std::byte byte : take(8)) bits = bits << 8 | static_cast<uint64_t>(byte);
+      for (const std::byte byte : read_bytes(8)) bits = bits << 8 | static_cast<uint64_t>(byte);
       push(store_.make(ValueKind::real));
       top().node()->real = std::bit_cast<double>(bits);
       return true;
     }
     case op_short_binstring:
     case op_short_binunicode:
-      push_text(take_number<uint8_t>(), ValueKind::text);
+      push_text(read_number<uint8_t>(), ValueKind::text);
       return true;
     case op_binstring:
     case op_binunicode:
-      push_text(take_number<uint32_t>(), ValueKind::text);
+      push_text(read_number<uint32_t>(), ValueKind::text);
       return true;
     case op_binunicode8:
-      push_text(take_number<uint64_t>(), ValueKind::text);
+      push_text(read_number<uint64_t>(), ValueKind::text);
       return true;
     case op_short_binbytes:
-      push_text(take_number<uint8_t>(), ValueKind::bytes);
+      push_text(read_number<uint8_t>(), ValueKind::bytes);
       return true;
     case op_binbytes:
-      push_text(take_number<uint32_t>(), ValueKind::bytes);
+      push_text(read_number<uint32_t>(), ValueKind::bytes);
       return true;
     case op_binbytes8:
-      push_text(take_number<uint64_t>(), ValueKind::bytes);
+      push_text(read_number<uint64_t>(), ValueKind::bytes);
       return true;
     case op_empty_dict:
       push(store_.make(ValueKind::dict));
@@ -114,30 +114,30 @@ bool PickleMachine::push_plain(uint8_t opcode) {
   }
 }
 
-bool PickleMachine::use_memo(uint8_t opcode) {
+bool PickleMachine::run_memo_or_stack_opcode(uint8_t opcode) {
   switch (opcode) {
     case op_proto:
-      if (const uint8_t protocol = take_number<uint8_t>(); protocol < 2 || protocol > newest_protocol) {
+      if (const uint8_t protocol = read_number<uint8_t>(); protocol < 2 || protocol > newest_protocol) {
         fail("pickle protocol ", int{protocol}, " is not supported, only 2 to ", newest_protocol);
       }
       return true;
     case op_frame:
-      take_number<uint64_t>();
+      read_number<uint64_t>();
       return true;  // The length of a frame is only a hint for buffering.
     case op_binget:
-      recall(take_number<uint8_t>());
+      push_from_memo(read_number<uint8_t>());
       return true;
     case op_long_binget:
-      recall(take_number<uint32_t>());
+      push_from_memo(read_number<uint32_t>());
       return true;
     case op_binput:
-      remember(take_number<uint8_t>());
+      store_in_memo(read_number<uint8_t>());
       return true;
     case op_long_binput:
-      remember(take_number<uint32_t>());
+      store_in_memo(read_number<uint32_t>());
       return true;
     case op_memoize:
-      remember(memo_.size());
+      store_in_memo(memo_.size());
       return true;
     case op_mark:
       if (marks_.size() >= max_stack) fail("there are too many open marks");
@@ -154,7 +154,7 @@ bool PickleMachine::use_memo(uint8_t opcode) {
   }
 }
 
-bool PickleMachine::build(uint8_t opcode) {
+bool PickleMachine::run_building_opcode(uint8_t opcode) {
   switch (opcode) {
     case op_tuple:
       push_sequence(ValueKind::tuple, pop_to_mark());
@@ -188,14 +188,13 @@ bool PickleMachine::build(uint8_t opcode) {
       return true;
     }
     case op_global: {
-      const std::string_view module = take_line();
-      push_global(module, take_line());
+      const std::string_view module = read_line();
+      push_global(module, read_line());
       return true;
     }
     case op_stack_global: {
       const Value name = pop(), module = pop();
-      if (!name.is(ValueKind::text) || !module.is(ValueKind::text))
-        fail("a global is named by something that is no text");
+      if (!name.is(ValueKind::text) || !module.is(ValueKind::text)) fail("the name of a global is not a text");
       push_global(module.text(), name.text());
       return true;
     }
@@ -224,31 +223,31 @@ bool PickleMachine::build(uint8_t opcode) {
   }
 }
 
-std::span<const std::byte> PickleMachine::take(uint64_t bytes) {
+std::span<const std::byte> PickleMachine::read_bytes(uint64_t bytes) {
   if (!range_within(position_, bytes, pickle_.size())) fail("the pickle ends early: the file is truncated");
   const std::span<const std::byte> taken = pickle_.subspan(position_, bytes);
   position_ += bytes;
-  store_.budget().admit(bytes);
+  store_.budget().raise_limits(bytes);
   return taken;
 }
 
 template <class Number>
-Number PickleMachine::take_number() {
-  return load<Number>(take(sizeof(Number)).data());
+Number PickleMachine::read_number() {
+  return load<Number>(read_bytes(sizeof(Number)).data());
 }
 
-std::string_view PickleMachine::take_text(uint64_t bytes) {
+std::string_view PickleMachine::read_text(uint64_t bytes) {
   if (bytes > max_string) fail("a text of ", bytes, " bytes is longer than any in a checkpoint");
-  const std::span<const std::byte> taken = take(bytes);
+  const std::span<const std::byte> taken = read_bytes(bytes);
   return {reinterpret_cast<const char*>(taken.data()), taken.size()};
 }
 
-std::string_view PickleMachine::take_line() {
+std::string_view PickleMachine::read_line() {
   const uint64_t rest = std::min<uint64_t>(pickle_.size() - position_, max_global_line);
   const std::string_view window(reinterpret_cast<const char*>(pickle_.data()) + position_, rest);
   const size_t end = window.find('\n');
   if (end == window.npos) fail("a global's name does not end within ", max_global_line, " bytes");
-  take(end + 1);
+  read_bytes(end + 1);
   return window.substr(0, end);
 }
 
@@ -279,7 +278,7 @@ std::vector<Value> PickleMachine::pop_to_mark() {
   return items;
 }
 
-void PickleMachine::remember(uint64_t index) {
+void PickleMachine::store_in_memo(uint64_t index) {
   if (index >= max_memo) fail("memo entry ", index, " is beyond the ", max_memo, " that are kept");
   const Value value = top();
   if (index >= memo_.size()) {
@@ -289,16 +288,16 @@ void PickleMachine::remember(uint64_t index) {
   memo_[index] = value;
 }
 
-void PickleMachine::recall(uint64_t index) {
+void PickleMachine::push_from_memo(uint64_t index) {
   if (index >= memo_.size() || !memo_[index]) fail("memo entry ", index, " was never set");
   push(memo_[index]);
 }
 
-void PickleMachine::push_text(uint64_t bytes, ValueKind kind) { push(store_.make_view(kind, take_text(bytes))); }
+void PickleMachine::push_text(uint64_t bytes, ValueKind kind) { push(store_.make_view(kind, read_text(bytes))); }
 
 void PickleMachine::push_long(uint64_t bytes) {
   if (bytes > max_long) fail("an integer of ", bytes, " bytes is larger than any in a checkpoint");
-  const std::string_view digits = take_text(bytes);
+  const std::string_view digits = read_text(bytes);
   if (bytes > 8) {
     push(store_.make_view(ValueKind::big_integer, digits));
     return;
@@ -331,12 +330,12 @@ void PickleMachine::push_global(std::string_view module, std::string_view name) 
   name_.assign(module).append(".").append(name);
   const auto known = globals_.find(name_);
   if (known != globals_.end()) return push(known->second);
-  // A hostile pickle could combine a few long texts to many pairs of module and name, and each pair would be kept.
+  // A hostile pickle could combine a few long texts into many pairs of module and name, each of which would be stored.
   if (globals_.size() >= max_globals) {
     fail("the pickle names more than ", max_globals,
          " classes and functions: save the model's state_dict, not the model itself");
   }
-  const Value global = store_.make_view(ValueKind::global, store_.keep(name_));
+  const Value global = store_.make_view(ValueKind::global, store_.store_string(name_));
   globals_.emplace(global.text(), global);
   push(global);
 }
@@ -367,7 +366,7 @@ Value PickleMachine::construct_known(std::string_view name, Value arguments) {
     if (first.is(ValueKind::dict)) dict.node()->items = first.items();
     if (first.is(ValueKind::list)) {
       for (const Value& pair : first.items()) {
-        if (pair.items().size() != 2) fail(quote(name), " is made from something that is no pair");
+        if (pair.items().size() != 2) fail(quote(name), " is made from something that is not a pair");
         dict.node()->items.insert(dict.node()->items.end(), pair.items().begin(), pair.items().end());
       }
     }

@@ -1,7 +1,7 @@
 // A pickle machine that builds plain data and runs no code.
 //
-// It knows a fixed list of opcodes and a fixed list of global names, for which it has constructors of its own. Any
-// other global name becomes a value of kind `global`, and a call of it becomes an `object` that records the name.
+// It knows a fixed list of opcodes and a fixed list of global names, for which it has constructors of its own. A global
+// name becomes a value of kind `global`. A call of an unknown name becomes an `object` that records the name.
 // Nothing is imported, looked up or called, so a hostile pickle can at worst describe strange data. The opcodes are
 // those of protocols 2 to 5 that torch.save and its users write, as CPython's pickletools describes them.
 #pragma once
@@ -40,22 +40,22 @@ class PickleMachine {
 
  private:
   void execute(uint8_t opcode);
-  bool push_plain(uint8_t opcode);
-  bool use_memo(uint8_t opcode);
-  bool build(uint8_t opcode);
+  bool run_constant_opcode(uint8_t opcode);
+  bool run_memo_or_stack_opcode(uint8_t opcode);
+  bool run_building_opcode(uint8_t opcode);
 
-  std::span<const std::byte> take(uint64_t bytes);
+  std::span<const std::byte> read_bytes(uint64_t bytes);
   template <class Number>
-  Number take_number();
-  std::string_view take_text(uint64_t bytes);
-  std::string_view take_line();
+  Number read_number();
+  std::string_view read_text(uint64_t bytes);
+  std::string_view read_line();
 
   void push(Value value);
   Value pop();
   Value& top();
   std::vector<Value> pop_to_mark();
-  void remember(uint64_t index);
-  void recall(uint64_t index);
+  void store_in_memo(uint64_t index);
+  void push_from_memo(uint64_t index);
   void push_text(uint64_t bytes, ValueKind kind);
   void push_long(uint64_t bytes);
   void push_sequence(ValueKind kind, std::vector<Value> items);

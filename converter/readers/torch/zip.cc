@@ -80,7 +80,7 @@ void read_torch_zip(std::span<const std::byte> bytes, Checkpoint& checkpoint) {
     storage.bytes = entry->bytes;
     storage.crc32 = entry->crc32;
   }
-  objects.finish(root);
+  objects.find_and_add_state_dict(root);
 }
 
 }  // namespace linformer::convert

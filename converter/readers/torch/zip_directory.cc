@@ -28,7 +28,7 @@ struct Directory {
 
 // Throws Error unless the value of the classic record equals that of the zip64 record, or is the mark that refers to
 // the zip64 record.
-void agree(uint64_t classic, uint64_t mark, uint64_t wide, const char* what) {
+void check_agrees_with_zip64(uint64_t classic, uint64_t mark, uint64_t wide, const char* what) {
   if (classic != wide && classic != mark) {
     fail("the zip archive's end record says ", classic, " for the ", what, ", but its zip64 record says ", wide);
   }
@@ -68,9 +68,9 @@ Directory find_directory(Bytes archive) {
         load<uint64_t>(wide + 24) != directory.entries) {
       fail("the zip archive spans several volumes");
     }
-    agree(classic_entries, 0xffff, directory.entries, "number of entries");
-    agree(classic_bytes, 0xffffffff, directory.bytes, "size of the directory");
-    agree(classic_offset, 0xffffffff, directory.offset, "offset of the directory");
+    check_agrees_with_zip64(classic_entries, 0xffff, directory.entries, "number of entries");
+    check_agrees_with_zip64(classic_bytes, 0xffffffff, directory.bytes, "size of the directory");
+    check_agrees_with_zip64(classic_offset, 0xffffffff, directory.offset, "offset of the directory");
     directory_end = wide_offset;
   }
   if (!range_within(directory.offset, directory.bytes, directory_end) ||
@@ -86,7 +86,7 @@ Directory find_directory(Bytes archive) {
 
 void check_name(std::string_view name) {
   const std::string shown = quote(name);
-  if (name.empty()) fail("a zip entry has an empty name");
+  if (name.empty()) fail("a zip entry has an empty name: the file is damaged, copy or download it again");
   if (name[0] == '/' || name.find('\\') != name.npos || name.find('\0') != name.npos) {
     fail("the zip entry ", shown, " does not have a plain relative name");
   }
@@ -195,7 +195,7 @@ std::vector<ZipEntry> read_zip_directory(Bytes archive, Budget& budget,
     const uint64_t record = central_size + name_bytes + extra_bytes + comment_bytes;
     if (record > rest.size()) fail("the zip archive's directory is damaged at entry ", i);
     const std::string_view name(reinterpret_cast<const char*>(central) + central_size, name_bytes);
-    budget.admit(record);
+    budget.raise_limits(record);
     budget.charge_memory(sizeof(ZipEntry) + name_bytes);
     budget.charge_steps(1);
     const std::string shown = quote(name);
@@ -217,7 +217,10 @@ std::vector<ZipEntry> read_zip_directory(Bytes archive, Budget& budget,
                        crc != 0 ? std::optional<uint32_t>(crc) : std::nullopt});
     rest = rest.subspan(record);
   }
-  if (!rest.empty()) fail("the zip archive's directory holds ", rest.size(), " bytes beyond its entries");
+  if (!rest.empty()) {
+    fail("the zip archive's directory holds ", rest.size(),
+         " bytes beyond its entries: the file is damaged, copy or download it again");
+  }
   std::sort(extents.begin(), extents.end());
   for (size_t i = 1; i < extents.size(); ++i) {
     if (extents[i].first < extents[i - 1].second) fail("the zip archive has entries that overlap");

@@ -21,7 +21,8 @@ namespace {
 // Declares the four GEMMs of attention for sequences of up to n rows: S = Q (Z W)^T, S E^T, R = probabilities E, and
 // R (Z W).
 Status declare_short(GemmDesc scores, GemmDesc context, int64_t n, GemmIds::Group* ids, const GemmSink& sink) {
-  // In S E^T, N is the k of E. In the product of probabilities and E, K is the k of E.
+  // The product S E^T has k columns, one for each row of E, and the product of the probabilities and E has the inner
+  // dimension k. Both are copied from `scores` and `context`.
   GemmDesc compress = scores, expand = context;
   scores.n = context.k = compress.k = expand.n = n;
   scores.varying_n = context.varying_k = compress.varying_k = expand.varying_n = true;
@@ -36,7 +37,7 @@ Status declare_group(const ops::Attend& op, const KeyGroup& group, GemmIds::Grou
   const bool panels = op.keys.layout == RightLayout::panel16;
   const Extents& extents = to.program.extents;
   GemmDesc scores;
-  scores.max_m = op.whole ? extents.full_queries() : extents.block_rows;
+  scores.max_m = op.whole ? extents.full_attention_queries() : extents.block_rows;
   scores.n = op.whole ? std::min(full_keys, op.most_keys(to.longest_source())) : group.k;
   scores.varying_n = op.whole || group.projections[0].kind != ProjectionKind::linear;
   scores.k = op.d_head;
@@ -88,8 +89,8 @@ void softmax(const ops::Attend& op, MutableMatrix scores, int64_t row, float* in
 
 }  // namespace
 
-RightMatrix compressed_side(const View& side, const ops::Attend& op, const KeyGroup& group, int64_t k, bool transposed,
-                            const Context& context, const Item& item) {
+RightMatrix compressed_keys_or_values(const View& side, const ops::Attend& op, const KeyGroup& group, int64_t k,
+                                      bool transposed, const Context& context, const Item& item) {
   const bool panels = side.layout == RightLayout::panel16;
   const std::byte* const data = context.bytes(side, item, panels ? group.panels_offset : group.key_offset);
   const RightLayout rows = transposed ? RightLayout::transposed : RightLayout::row_major;
@@ -100,20 +101,20 @@ RightMatrix compressed_side(const View& side, const ops::Attend& op, const KeyGr
 namespace {
 
 Status attend_compressed(const ops::Attend& op, const QueryBlock& block, const Context& context, const Item& item) {
-  const int64_t d_head = op.d_head, n = context.source_of(item).length(item.sequence);
+  const int64_t d_head = op.d_head, n = context.key_source_of(item).length(item.sequence);
   const int64_t scores_ld = op.scores.ld;
   void* const own = context.scratch(block.thread);
   for (int64_t head = block.begin; head < block.end; ++head) {
     const int64_t g = op.groups.of_head(head);
     const KeyGroup& group = context.program.group(op.groups, g);
     const GemmIds::Group& ids = context.gemms.groups[static_cast<size_t>(op.groups.first + g)];
-    const int64_t k = group.projections[0].rows_of(n);
-    const RightMatrix keys = compressed_side(op.keys, op, group, k, true, context, item);
-    const RightMatrix values = compressed_side(op.values, op, group, k, false, context, item);
+    const int64_t k = group.projections[0].key_count(n);
+    const RightMatrix keys = compressed_keys_or_values(op.keys, op, group, k, true, context, item);
+    const RightMatrix values = compressed_keys_or_values(op.values, op, group, k, false, context, item);
     for (int64_t first = 0; first < block.queries.rows; first += attend_rows) {
       const int64_t rows = std::min(attend_rows, block.queries.rows - first);
       const MutableMatrix q = block.queries.part(first, head * d_head, rows, d_head);
-      const MutableMatrix scores = {context.block_buffer(op.scores.buffer, block.thread), rows, k, scores_ld};
+      const MutableMatrix scores = {context.thread_buffer(op.scores.buffer, block.thread), rows, k, scores_ld};
       LINFORMER_TRY(context.provider->run(ids.scores, {q, keys, scores, {}}, own));
       float sums[attend_rows];
       softmax(op, scores, block.position + first, sums, context);
@@ -129,7 +130,7 @@ Status attend_compressed(const ops::Attend& op, const QueryBlock& block, const C
 // A bias of the compressed values is added to the context, because the probabilities of a query add up to 1.
 Status attend_short(const ops::Attend& op, const QueryBlock& block, const Context& context, const Item& item) {
   constexpr RightLayout panels = RightLayout::panel16;
-  const int64_t d_head = op.d_head, n = context.source_of(item).length(item.sequence);
+  const int64_t d_head = op.d_head, n = context.key_source_of(item).length(item.sequence);
   const int64_t scores_ld = op.scores.ld;
   const ElementType compute = op.compute;
   const RightMatrix e_transposed = {context.bytes(op.e_transposed, item), compute, panels, op.e_transposed.rows,
@@ -147,7 +148,7 @@ Status attend_short(const ops::Attend& op, const QueryBlock& block, const Contex
     for (int64_t first = 0; first < block.queries.rows; first += attend_rows) {
       const int64_t rows = std::min(attend_rows, block.queries.rows - first);
       const MutableMatrix q = block.queries.part(first, head * d_head, rows, d_head);
-      float* const room = context.block_buffer(op.scores.buffer, block.thread);
+      float* const room = context.thread_buffer(op.scores.buffer, block.thread);
       const MutableMatrix scores = {room, rows, k, scores_ld};
       const MutableMatrix of_rows = {room + round_up(k, panel_width), rows, n, scores_ld};
       LINFORMER_TRY(context.provider->run(ids.row_scores, {q, row_keys, of_rows, {}}, own));
@@ -167,7 +168,7 @@ Status attend_short(const ops::Attend& op, const QueryBlock& block, const Contex
 
 }  // namespace
 
-Status declare(const ops::Attend& op, const Declaration& to) {
+Status declare_gemms(const ops::Attend& op, const Declaration& to) {
   if (op.query.present() || op.keys.type != op.compute) {
     return Status::error(Code::internal, "the op 'attend' has operands that the CPU doesn't take");
   }
@@ -182,7 +183,7 @@ Status declare(const ops::Attend& op, const Declaration& to) {
 // the queries of that head. Queries that the caller has masked (Input::query_mask) are set to zero first.
 Status run(const ops::Attend& op, const Context& context, const Item& item) {
   const MutableMatrix all = context.matrix(op.out, item);
-  const Source source = context.source_of(item);
+  const Source source = context.key_source_of(item);
   QueryBlock block;
   block.begin = item.from / op.d_head;
   block.end = item.to > 0 ? item.to / op.d_head : op.heads;

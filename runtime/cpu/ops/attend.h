@@ -1,4 +1,4 @@
-// Functions that attention to whole keys and attention to compressed keys share.
+// Functions that attention to whole keys (one key for each row) and attention to compressed keys share.
 #pragma once
 
 #include "base/checked.h"
@@ -26,11 +26,11 @@ LeftMatrix probabilities_of(const ops::Attend& op, MutableMatrix scores);
 
 // Returns K^T (if `transposed`) or V of a group whose keys and values are compressed to k rows. `side` is the view of
 // the keys or values of all groups.
-RightMatrix compressed_side(const View& side, const ops::Attend& op, const KeyGroup& group, int64_t k, bool transposed,
-                            const Context& context, const Item& item);
+RightMatrix compressed_keys_or_values(const View& side, const ops::Attend& op, const KeyGroup& group, int64_t k,
+                                      bool transposed, const Context& context, const Item& item);
 
-// Attends to whole keys, and to the compressed keys beside a window if the layer has any. `item` names the sequence of
-// the queries, and its row must be 0.
+// Attends to whole (uncompressed) keys, and to the compressed keys beside a window if the layer has any. `item` names
+// the sequence of the queries, and its row must be 0.
 Status attend_whole(const ops::Attend& op, const QueryBlock& block, const Context& context, const Item& item);
 
 }  // namespace LINFORMER_NAMESPACE::cpu

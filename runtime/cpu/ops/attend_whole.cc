@@ -109,7 +109,7 @@ Status attend_to(const HeadQueries& of, int64_t first, int64_t rows, const Right
                  const ScoreMask* mask, bool later) {
   const ops::Attend& op = of.op;
   const Context& context = of.context;
-  const MutableMatrix scores = {context.block_buffer(op.scores.buffer, of.thread), rows, keys.n, op.scores.ld};
+  const MutableMatrix scores = {context.thread_buffer(op.scores.buffer, of.thread), rows, keys.n, op.scores.ld};
   GemmArgs args;
   args.a = rows_of(of.queries, first, rows);
   args.b = keys;
@@ -137,9 +137,9 @@ Status attend_to(const HeadQueries& of, int64_t first, int64_t rows, const Right
 Status attend_beside(const HeadQueries& of, int64_t group, int64_t k, const Item& item) {
   const ops::Attend& op = of.op;
   const KeyGroup& described = of.context.program.group(op.groups, group);
-  const int64_t m = of.sums.rows, rows_at_once = of.context.program.extents.full_queries();
-  const RightMatrix keys = compressed_side(op.keys_beside, op, described, k, true, of.context, item);
-  const RightMatrix values = compressed_side(op.values_beside, op, described, k, false, of.context, item);
+  const int64_t m = of.sums.rows, rows_at_once = of.context.program.extents.full_attention_queries();
+  const RightMatrix keys = compressed_keys_or_values(op.keys_beside, op, described, k, true, of.context, item);
+  const RightMatrix values = compressed_keys_or_values(op.values_beside, op, described, k, false, of.context, item);
   for (int64_t first = 0; first < k; first += full_keys) {
     const int64_t count = std::min(full_keys, k - first);
     for (int64_t r = 0; r < m; r += rows_at_once) {
@@ -150,15 +150,15 @@ Status attend_beside(const HeadQueries& of, int64_t group, int64_t k, const Item
   return {};
 }
 
-// Attends from all queries to the whole keys of their sequence that `mask` and the window let them see. Blocks of keys
-// begin at the same positions for all queries, so that the bits of a row don't depend on the other rows of the block.
+// Attends from all queries to the whole keys of their sequence that `mask` and the window let them see. The limits
+// between blocks of keys are the same for all queries, so that the bits of a row don't depend on other rows.
 // `later` is true if the queries have already attended to other keys.
 Status attend_own(const HeadQueries& of, int64_t group, ScoreMask mask, bool later, const Item& item) {
   const ops::Attend& op = of.op;
-  const int64_t n = of.context.source_of(item).length(item.sequence), m = of.sums.rows;
-  const int64_t rows_at_once = of.context.program.extents.full_queries();
-  const RightMatrix keys = whole_side(op.keys, op.groups, group, op.d_head, true, of.context, item);
-  const RightMatrix values = whole_side(op.values, op.groups, group, op.d_head, false, of.context, item);
+  const int64_t n = of.context.key_source_of(item).length(item.sequence), m = of.sums.rows;
+  const int64_t rows_at_once = of.context.program.extents.full_attention_queries();
+  const RightMatrix keys = whole_keys_or_values(op.keys, op.groups, group, op.d_head, true, of.context, item);
+  const RightMatrix values = whole_keys_or_values(op.values, op.groups, group, op.d_head, false, of.context, item);
   const Reach all = reach_of(op, of.position, m, n);
   for (int64_t first = all.begin / full_keys * full_keys; first < all.end; first += full_keys) {
     for (int64_t r = 0; r < m; r += rows_at_once) {
@@ -179,7 +179,7 @@ Status attend_own(const HeadQueries& of, int64_t group, ScoreMask mask, bool lat
 }  // namespace
 
 Status attend_whole(const ops::Attend& op, const QueryBlock& block, const Context& context, const Item& item) {
-  const Source source = context.source_of(item);
+  const Source source = context.key_source_of(item);
   const int64_t d_head = op.d_head, m = block.queries.rows;
   ScoreMask mask;
   mask.causal = op.causal;
@@ -188,7 +188,7 @@ Status attend_whole(const ops::Attend& op, const QueryBlock& block, const Contex
   if (op.excludes_masked && context.batch.has_masks) mask.masks = source.masks + source.starts[item.sequence];
 
   const int64_t most = context.program.extents.block_rows, padded = round_up(d_head, panel_width);
-  float* const sums = context.block_buffer(op.softmax.buffer, block.thread);
+  float* const sums = context.thread_buffer(op.softmax.buffer, block.thread);
   float* const row_max = sums + most * padded;
   float* const row_sum = row_max + most;
   float* const rescale = row_sum + most;
@@ -217,7 +217,7 @@ Status attend_whole(const ops::Attend& op, const QueryBlock& block, const Contex
     std::fill_n(row_max, m, -std::numeric_limits<float>::infinity());
     std::fill_n(row_sum, m, 0.f);
     const HeadProjection& projection = context.program.group(op.groups, group).projections[0];
-    const int64_t beside = op.beside > 0 ? projection.rows_of(source.length(item.sequence)) : 0;
+    const int64_t beside = op.beside > 0 ? projection.key_count(source.length(item.sequence)) : 0;
     if (beside > 0) LINFORMER_TRY(attend_beside(of, group, beside, item));
     LINFORMER_TRY(attend_own(of, group, mask, beside > 0, item));
     for (int64_t r = 0; r < m; ++r) rescale[r] = 1.f / row_sum[r];

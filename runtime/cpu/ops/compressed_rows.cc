@@ -42,7 +42,7 @@ void scale_by_length(LengthScale scale, const View& e, int64_t first, int64_t n,
 // and W their weight. Layers that add the bias b of the linear layer before E compute E (Z W + 1 b^T) = (E Z) W + (E 1)
 // b^T. The product before this op has computed (E Z) W.
 Status run(const ops::AddRowSums& op, const Context& context, const Item& item) {
-  const int64_t n = context.source_of(item).length(item.sequence);
+  const int64_t n = context.key_source_of(item).length(item.sequence);
   const MutableMatrix out = context.matrix(op.out, item);
   const float* bias = context.floats(op.bias);
   const std::byte* row = context.tensor(op.e) + item.row * op.e.ld * element_bytes(op.e.type);
@@ -62,7 +62,7 @@ Status run(const ops::AddRowSums& op, const Context& context, const Item& item) 
 }
 
 Status run(const ops::ScaleByLength& op, const Context& context, const Item& item) {
-  const int64_t n = context.source_of(item).length(item.sequence);
+  const int64_t n = context.key_source_of(item).length(item.sequence);
   scale_by_length(op.scale, op.e, item.row, n, context.matrix(op.out, item), context);
   return {};
 }

@@ -1,4 +1,4 @@
-// Declares the GEMMs of each op that has any. An op's declare() is defined in the same file as its run().
+// Declares the GEMMs of each op that has any. An op's declare_gemms() is defined in the same file as its run().
 #pragma once
 
 #include "cpu/declare.h"
@@ -26,8 +26,8 @@ struct Declaration {
   int64_t longest_source() const { return program.extents.longest_source(stage.key_rows.source); }
 };
 
-Status declare(const ops::Gemm& op, const Declaration& to);
-Status declare(const ops::Compress& op, const Declaration& to);
-Status declare(const ops::Attend& op, const Declaration& to);
+Status declare_gemms(const ops::Gemm& op, const Declaration& to);
+Status declare_gemms(const ops::Compress& op, const Declaration& to);
+Status declare_gemms(const ops::Attend& op, const Declaration& to);
 
 }  // namespace LINFORMER_NAMESPACE::cpu

@@ -1,5 +1,6 @@
-// Products whose right side is a weight, and the products E Z and E (Z W), whose right side is rows of a sequence. E is
-// the projection that compresses keys and values, Z the rows that they are computed from, and W their weight.
+// Products whose right operand is a weight, and the products E Z and E (Z W), whose right operand is rows of a
+// sequence. E is the projection that compresses keys and values, Z the rows that they are computed from, and W their
+// weight.
 #include <algorithm>
 
 #include "cpu/ops/declare.h"
@@ -30,7 +31,7 @@ void take_columns(int64_t from, int64_t to, GemmArgs* args) {
 
 }  // namespace
 
-Status declare(const ops::Gemm& op, const Declaration& to) {
+Status declare_gemms(const ops::Gemm& op, const Declaration& to) {
   const Program& program = to.program;
   GemmDesc desc;
   desc.max_m = program.extents.block_rows;
@@ -39,8 +40,8 @@ Status declare(const ops::Gemm& op, const Declaration& to) {
   desc.layout = op.b.layout;
   desc.type = op.b.type;
   desc.left = op.a.type;
-  // A left side other than E has already been converted to the type in which it is multiplied.
-  desc.compute = op.multiplies_e() ? program.target.compute(op.a.type) : op.a.type;
+  // A left operand other than E has already been converted to the type in which it is multiplied.
+  desc.compute = op.multiplies_e() ? program.target.compute_type(op.a.type) : op.a.type;
   desc.out = op.out.type;
   desc.varying_n = program.target.packs && !op.multiplies_e();  // Threads may share the product by its columns.
   desc.accumulate = op.accumulate;
@@ -70,7 +71,7 @@ Status run(const ops::Gemm& op, const Context& context, const Item& item) {
                              : context.rights[static_cast<size_t>(item.op)];
   if (item.stage.domain == Domain::source_columns) {
     // The item computes a chunk of the columns of E Z, in all k rows.
-    const Source source = context.source_of(item);
+    const Source source = context.key_source_of(item);
     const int64_t n = source.length(item.sequence);
     args.a = context.left(op.a, op.a.rows, n);
     args.b.data = source.rows + source.starts[item.sequence] * source.ld + item.column;
@@ -83,7 +84,7 @@ Status run(const ops::Gemm& op, const Context& context, const Item& item) {
     if (!op.multiplies_e()) {
       args.a = context.left(op.a, item);
     } else {  // E (Z W)
-      const int64_t n = context.source_of(item).length(item.sequence);
+      const int64_t n = context.key_source_of(item).length(item.sequence);
       Item whole = item;
       whole.row = 0;
       args.b.data = context.address<float>(op.b, whole);

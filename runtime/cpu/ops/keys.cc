@@ -19,7 +19,7 @@ namespace {
 // Writes the mean or the maximum of each window of rows to `out`, one row for each window.
 void pool_windows(const HeadProjection& projection, ConstMatrix rows, float* out) {
   const bool mean = projection.kind == ProjectionKind::mean_pool;
-  const int64_t count = projection.rows_of(rows.rows), length = std::min(projection.kernel, rows.rows);
+  const int64_t count = projection.key_count(rows.rows), length = std::min(projection.kernel, rows.rows);
   for (int64_t w = 0; w < count; ++w, out += rows.cols) {
     std::fill_n(out, rows.cols, mean ? 0.f : -std::numeric_limits<float>::infinity());
     for (int64_t t = 0; t < length; ++t) {
@@ -35,14 +35,14 @@ void pool_windows(const HeadProjection& projection, ConstMatrix rows, float* out
 
 }  // namespace
 
-RightMatrix whole_side(const View& side, const KeyGroups& groups, int64_t group, int64_t d_head, bool transposed,
-                       const Context& context, const Item& item) {
+RightMatrix whole_keys_or_values(const View& side, const KeyGroups& groups, int64_t group, int64_t d_head,
+                                 bool transposed, const Context& context, const Item& item) {
   Item whole = item;
   whole.row = 0;
-  const int64_t n = context.source_of(item).length(item.sequence);
+  const int64_t n = context.key_source_of(item).length(item.sequence);
   RightMatrix b{nullptr, side.type, side.layout, transposed ? d_head : n, transposed ? n : d_head, side.ld};
   if (side.layout == RightLayout::panel16) {
-    // The panels of each group have room for f32. In bf16 they take half of it.
+    // The panels of each group have room for f32. Panels in bf16 take half of that room.
     b.data = context.bytes(side, whole, group * round_up(n, panel_width) * round_up(d_head, panel_width));
   } else {
     b.layout = transposed ? RightLayout::transposed : RightLayout::row_major;
@@ -67,7 +67,7 @@ Status declare_packed_group(const ops::Compress& op, const KeyGroup& group, Gemm
   if (projection.kind == ProjectionKind::linear) {
     desc.layout = RightLayout::row_major;
     desc.left = projection.weight.type;
-    desc.compute = to.program.target.compute(desc.left);
+    desc.compute = to.program.target.compute_type(desc.left);
     desc.k = to.longest_source();
     desc.varying_k = true;
     return to.sink.add(desc, &ids->compress[side]);
@@ -83,7 +83,7 @@ Status declare_packed_group(const ops::Compress& op, const KeyGroup& group, Gemm
 
 }  // namespace
 
-Status declare(const ops::Compress& op, const Declaration& to) {
+Status declare_gemms(const ops::Compress& op, const Declaration& to) {
   for (int32_t g = 0; g < op.groups.count; ++g) {
     GemmIds::Group& ids = to.ids.groups[static_cast<size_t>(op.groups.first + g)];
     LINFORMER_TRY(declare_packed_group(op, to.program.group(op.groups, g), &ids, to));
@@ -95,7 +95,7 @@ Status run(const ops::Compress& op, const Context& context, const Item& item) {
   const KeyGroup& group = context.program.group(op.groups, item.group);
   const HeadProjection& projection = group.projections[op.side];
   const GemmIds::Group& ids = context.gemms.groups[static_cast<size_t>(op.groups.first + item.group)];
-  const int64_t n = context.source_of(item).length(item.sequence), d_head = op.d_head;
+  const int64_t n = context.key_source_of(item).length(item.sequence), d_head = op.d_head;
   const float* projected = context.address<float>(op.projected, item) + group.column;
   float* out = context.address<float>(op.out, item) + group.key_offset;
   GemmArgs args;
@@ -115,7 +115,7 @@ Status run(const ops::Compress& op, const Context& context, const Item& item) {
     return {};
   }
   // The convolution is the sum over its taps t of (row t of every window) W_t^T.
-  const int64_t rows = projection.rows_of(n);
+  const int64_t rows = projection.key_count(n);
   for (int64_t t = 0; t < std::min(projection.kernel, n); ++t) {
     args.a = ConstMatrix{projected + t * op.projected.ld, rows, d_head, projection.stride * op.projected.ld};
     args.b = {context.floats(projection.weight) + t * d_head * d_head,
@@ -135,7 +135,7 @@ Status run(const ops::Compress& op, const Context& context, const Item& item) {
 }
 
 Status run(const ops::PutTokens& op, const Context& context, const Item& item) {
-  const Source source = context.source_of(item);
+  const Source source = context.key_source_of(item);
   const int64_t begin = source.starts[item.sequence], n = source.length(item.sequence);
   const int32_t* const ids = context.batch.ids + begin;
   const auto is_masked = [&](int64_t r) {
@@ -168,14 +168,14 @@ void pack(const ConstMatrix& rows, bool transposed, ElementType type, void* to, 
 
 Status run(const ops::Pack& op, const Context& context, const Item& item) {
   const KeyGroup& group = context.program.group(op.groups, item.group);
-  const int64_t k = group.projections[0].rows_of(context.source_of(item).length(item.sequence));
+  const int64_t k = group.projections[0].key_count(context.key_source_of(item).length(item.sequence));
   const ConstMatrix rows{context.address<float>(op.rows, item) + group.key_offset, k, op.d_head, op.rows.ld};
   pack(rows, op.transposed, op.out.type, context.bytes(op.out, item, group.panels_offset), context);
   return {};
 }
 
 Status run(const ops::PackRows& op, const Context& context, const Item& item) {
-  const int64_t n = context.source_of(item).length(item.sequence);
+  const int64_t n = context.key_source_of(item).length(item.sequence);
   const int64_t column = context.program.group(op.groups, item.group).column;
   const ConstMatrix rows{context.address<float>(op.rows, item) + column, n, op.d_head, op.rows.ld};
   pack(rows, op.transposed, op.out.type, context.bytes(op.out, item, item.group * op.panels), context);
@@ -187,7 +187,7 @@ Status run(const ops::PackBlock& op, const Context& context, const Item& item) {
   const float* const projected = context.address<float>(op.rows, item);
   for (int32_t g = 0; g < op.groups.count; ++g) {
     const float* const group = projected + context.program.group(op.groups, g).column;
-    const RightMatrix whole = whole_side(op.out, op.groups, g, op.d_head, op.transposed, context, item);
+    const RightMatrix whole = whole_keys_or_values(op.out, op.groups, g, op.d_head, op.transposed, context, item);
     // The block's rows are whole panels of K^T, but only a part of each panel of V, so V is packed panel by panel.
     const int64_t at_once = op.transposed ? op.d_head : panel_width;
     for (int64_t col = 0; col < op.d_head; col += at_once) {
@@ -200,7 +200,7 @@ Status run(const ops::PackBlock& op, const Context& context, const Item& item) {
   return {};
 }
 
-Status fill_projections(const Context& context) {
+Status fill_projection_table(const Context& context) {
   for (const ProjectionTable& table : context.program.projections) {
     const View& e = table.e;
     const std::unique_ptr<float[]> wide(new (std::nothrow) float[static_cast<size_t>(e.rows * table.n)]);

@@ -78,8 +78,8 @@ class SequenceRows {
   float wide_[pool_columns];
 };
 
-// Pools the rows of a sequence into one row. Masked rows are left out, except by mean_over_max_tokens, which sums all
-// rows. A sequence without rows gives zeros; only an encoder without layers may have one.
+// Pools the rows of a sequence into one row. Masked rows are left out, but first_token copies even a masked row, and
+// mean_over_max_tokens sums all rows. A sequence without rows, which only an encoder without layers takes, gives zeros.
 void pool_sequence(Pooling pooling, const View& view, int64_t sequence, float* pooled, const Context& context) {
   const bool has_all = view.place == Place::rows;
   SequenceRows rows(context, view, sequence, has_all ? context.batch.row_starts[sequence] : sequence);
@@ -141,14 +141,14 @@ Status run(const ops::Select& op, const Context& context, const Item& item) {
   const MutableMatrix out = context.matrix(op.out, item);
   for (int64_t r = 0; r < out.rows; ++r) {
     const MaskPosition& of = item.call.positions[static_cast<size_t>(item.row + r)];
-    const int64_t row = context.batch.row_starts[of.text] + of.position;
+    const int64_t row = context.batch.row_starts[of.sequence] + of.position;
     std::copy_n(context.buffer(op.rows.buffer) + row * op.rows.ld, out.cols, out.row(r));
   }
   return {};
 }
 
-// Pools the sequences that the item's rows of scores belong to. A row of scores is for one sequence, or for two by a
-// head on pairs.
+// Pools the sequences that the item's rows of scores belong to. A row of scores is for one sequence or, with a head on
+// pairs, for two sequences.
 Status run(const ops::Pool& op, const Context& context, const Item& item) {
   const int64_t each = item.stage.extent;
   float* to = op.out.place == Place::output ? item.call.values : context.buffer(op.out.buffer);

@@ -9,7 +9,7 @@ Status run(const ops::Zero& op, const Context& context, const Item& item) {
   const bool of_source = item.stage.domain == Domain::source_rows;
   const uint8_t* masks = context.batch.masks + item.row;
   if (of_source) {
-    const Source source = context.source_of(item);
+    const Source source = context.key_source_of(item);
     masks = source.masks + source.starts[item.sequence] + item.row;
   }
   if (op.which == ZeroRows::masked && !context.batch.has_masks) return {};
@@ -39,7 +39,7 @@ Status run(const ops::Convert& op, const Context& context, const Item& item) {
     return {};
   }
   uint8_t* const codes = context.address<uint8_t>(op.out, item);
-  RowScale* const scales = reinterpret_cast<RowScale*>(codes + narrow_codes_bytes(from.cols));
+  RowScale* const scales = reinterpret_cast<RowScale*>(codes + int8_codes_bytes(from.cols));
   const int64_t scales_ld = op.out.ld / static_cast<int64_t>(sizeof(RowScale));
   context.kernels.quantize_rows(from, {codes, op.out.ld, scales, scales_ld});
   return {};

@@ -1,4 +1,4 @@
-// Declares run() for every op on the CPU. It is defined in the file that has the name of the op's header in
+// Declares run() for every op on the CPU. An op's run() is defined in the file that has the name of the op's header in
 // program/ops. run() computes the item's rows of `out` from the op's operands. Only ops with GEMMs can fail, with the
 // errors of the GEMM provider.
 #pragma once

@@ -10,7 +10,7 @@ Status run(const ops::Activate& op, Context& context, const Item& item) {
 Status run(const ops::Gate& op, Context& context, const Item& item) {
   const Operand out = context.operand(op.out, item);
   const Operand from = context.operand(op.from, item), factor = context.operand(op.factor, item);
-  return context.each_element(
+  return context.launch_each_element(
       Gate{out.floats(), out.ld, from.floats(), from.ld, factor.floats(), factor.ld, op.activation}, out.rows,
       out.cols);
 }

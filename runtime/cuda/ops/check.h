@@ -7,11 +7,11 @@
 namespace LINFORMER_NAMESPACE::cuda {
 
 // Each function returns an error that names the op if a GPU has no kernel for it.
-Status check(const ops::Attend& op);
-Status check(const ops::Gemm& op);
-Status check(const ops::Pack& op);
-Status check(const ops::PackRows& op);
-Status check(const ops::PackBlock& op);
-Status check(const ops::Pool& op);
+Status check_supported(const ops::Attend& op);
+Status check_supported(const ops::Gemm& op);
+Status check_supported(const ops::Pack& op);
+Status check_supported(const ops::PackRows& op);
+Status check_supported(const ops::PackBlock& op);
+Status check_supported(const ops::Pool& op);
 
 }  // namespace LINFORMER_NAMESPACE::cuda

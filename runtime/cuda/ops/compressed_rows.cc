@@ -9,14 +9,15 @@ namespace LINFORMER_NAMESPACE::cuda {
 Status run(const ops::AddRowSums& op, Context& context, const Item& item) {
   const DeviceTensor& e = context.weights->matrix(op.e);
   float* const sums = reinterpret_cast<float*>(context.scratch(context.regions.sums));
-  LINFORMER_TRY(typed(e.type, [&]<class T>(T*) {
+  LINFORMER_TRY(with_element_type(e.type, [&]<class T>(T*) {
     const EachRow<RowSums<T>> kernel{{reinterpret_cast<const T*>(e.data), e.ld, item.n, sums}, item.rows};
     return context.stream->launch(kernel, kernel.grid());
   }));
   const Operand out = context.operand(op.out, item);
   for (int64_t i = 0; i < out.count; ++i) {
-    const Operand c = out.one(i);
-    LINFORMER_TRY(context.each_element(AddScaledBias{c.floats(), c.ld, sums, context.floats(op.bias)}, c.rows, c.cols));
+    const Operand c = out.matrix_at(i);
+    LINFORMER_TRY(
+        context.launch_each_element(AddScaledBias{c.floats(), c.ld, sums, context.floats(op.bias)}, c.rows, c.cols));
   }
   return {};
 }
@@ -25,7 +26,7 @@ Status scale_by_length(Context& context, LengthScale scale, const View& e, int64
   if (scale == LengthScale::none) return {};
   const DeviceTensor& stored = context.weights->matrix(e);
   float* const factors = reinterpret_cast<float*>(context.scratch(context.regions.sums));
-  LINFORMER_TRY(typed(stored.type, [&]<class T>(T*) {
+  LINFORMER_TRY(with_element_type(stored.type, [&]<class T>(T*) {
     const EachRow<LengthFactors<T>> kernel{
         {reinterpret_cast<const T*>(stored.data), stored.ld, n, e.cols, scale == LengthScale::inverse_root,
          static_cast<float>(least_norm), factors},
@@ -33,8 +34,8 @@ Status scale_by_length(Context& context, LengthScale scale, const View& e, int64
     return context.stream->launch(kernel, kernel.grid());
   }));
   for (int64_t i = 0; i < rows.count; ++i) {
-    const Operand c = rows.one(i);
-    LINFORMER_TRY(context.each_element(ScaleRow{c.floats(), c.ld, factors}, c.rows, c.cols));
+    const Operand c = rows.matrix_at(i);
+    LINFORMER_TRY(context.launch_each_element(ScaleRow{c.floats(), c.ld, factors}, c.rows, c.cols));
   }
   return {};
 }

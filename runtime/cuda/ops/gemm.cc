@@ -5,7 +5,7 @@
 
 namespace LINFORMER_NAMESPACE::cuda {
 
-Status check(const ops::Gemm& op) {
+Status check_supported(const ops::Gemm& op) {
   if (op.first_k != 0 || op.first_n != 0) {
     return Status::error(Code::internal, "the op 'gemm' with a part of a weight has no kernel on a GPU");
   }
@@ -33,9 +33,9 @@ Status run(const ops::Gemm& op, Context& context, const Item& item) {
   const Operand b{weight.data, weight.type, weight.rows, op.b.cols, weight.ld};
   // If the rows of all sequences follow one another, a single product computes them.
   Operand a = context.operand(op.a, item), c = out;
-  if (c.follow() && a.follow()) {
-    a = a.joined();
-    c = c.joined();
+  if (c.forms_one_matrix() && a.forms_one_matrix()) {
+    a = a.as_one_matrix();
+    c = c.as_one_matrix();
   }
   bool adds = op.accumulate;
   if (op.residual.present()) {
@@ -45,14 +45,15 @@ Status run(const ops::Gemm& op, Context& context, const Item& item) {
     }
     adds = true;
   }
-  // cuBLASLt adds the bias, except to a single column, which versions before 12 are said to do wrongly.
+  // cuBLASLt adds the bias, except to a single column, which versions before 12 are reported to do wrongly.
   const bool adds_bias =
       bias != nullptr && row_bias == nullptr && c.type == ElementType::f32 && c.cols > 1 && aligned(bias);
   // There are far fewer compressed rows than other rows, and another algorithm is faster for them.
   const bool compressed = item.stage.domain == Domain::compressed_rows;
   const int64_t usual_rows = compressed ? item.stage.extent * context.program.extents.sequences : 0;
   for (int64_t i = 0; i < a.count; ++i) {
-    LINFORMER_TRY(product(context, a.one(i), b, true, c.one(i), adds, adds_bias ? bias : nullptr, usual_rows));
+    LINFORMER_TRY(
+        product(context, a.matrix_at(i), b, true, c.matrix_at(i), adds, adds_bias ? bias : nullptr, usual_rows));
   }
   return finish(context, out, adds_bias ? nullptr : bias, row_bias, op.activation);
 }

@@ -28,14 +28,15 @@ Status run(const ops::Compress& op, Context& context, const Item& item) {
   from.cols = d_head;
   from.rows = n;
   to.data += group.key_offset * int64_t{sizeof(float)};
-  to.rows = projection.rows_of(n);
+  to.rows = projection.key_count(n);
   const float *bias = context.floats(projection.bias), *row_bias = context.floats(projection.row_bias);
   if (projection.kind == ProjectionKind::mean_pool || projection.kind == ProjectionKind::max_pool) {
     for (int64_t i = 0; i < to.count; ++i) {
-      const Operand x = from.one(i), y = to.one(i);
-      LINFORMER_TRY(context.each_element(PoolWindows{y.floats(), y.ld, x.floats(), x.ld, std::min(projection.kernel, n),
-                                                     projection.stride, projection.kind == ProjectionKind::mean_pool},
-                                         y.rows, y.cols));
+      const Operand x = from.matrix_at(i), y = to.matrix_at(i);
+      LINFORMER_TRY(
+          context.launch_each_element(PoolWindows{y.floats(), y.ld, x.floats(), x.ld, std::min(projection.kernel, n),
+                                                  projection.stride, projection.kind == ProjectionKind::mean_pool},
+                                      y.rows, y.cols));
     }
     return {};
   }
@@ -50,12 +51,14 @@ Status run(const ops::Compress& op, Context& context, const Item& item) {
   // Convolution: C = sum over t of (row t of every window) W_t^T. A dry run only needs the taps whose algorithms
   // differ.
   const int64_t taps_here = std::min(projection.kernel, n);
-  for (int64_t t = 0; t < (context.stream->rehearses() ? std::min(taps_here, differing_taps) : taps_here); ++t) {
+  for (int64_t t = 0; t < (context.stream->in_dry_run() ? std::min(taps_here, differing_taps) : taps_here); ++t) {
     Operand rows = *narrow, taps{weight.data, weight.type, d_head, d_head, weight.ld};
     rows.data += t * rows.ld * element_bytes(rows.type);
     if (to.rows > 1) rows.ld *= projection.stride;
     taps.data += t * d_head * weight.ld * element_bytes(weight.type);
-    for (int64_t i = 0; i < to.count; ++i) LINFORMER_TRY(product(context, rows.one(i), taps, true, to.one(i), t > 0));
+    for (int64_t i = 0; i < to.count; ++i) {
+      LINFORMER_TRY(product(context, rows.matrix_at(i), taps, true, to.matrix_at(i), t > 0));
+    }
   }
   return finish(context, to, bias, nullptr, Activation::none);
 }
@@ -63,14 +66,14 @@ Status run(const ops::Compress& op, Context& context, const Item& item) {
 Status run(const ops::PutTokens& op, Context& context, const Item& item) {
   static_assert(PutTokens::most_tokens == max_exact_tokens);
   const Operand rows = context.operand(op.rows, item), out = context.operand(op.out, item);
-  const int64_t begin = context.source_of(item).host_starts[item.sequence];
+  const int64_t begin = context.key_source_of(item).host_starts[item.sequence];
   PutTokens put{out.floats(),
                 out.ld,
                 out.step,
                 rows.floats(),
                 rows.ld,
-                context.device_as<int32_t>(BufferId::ids) + begin,
-                context.batch.has_masks ? context.device_as<uint8_t>(BufferId::masks) + begin : nullptr,
+                context.device_buffer_as<int32_t>(BufferId::ids) + begin,
+                context.batch.has_masks ? context.device_buffer_as<uint8_t>(BufferId::masks) + begin : nullptr,
                 item.n,
                 out.cols,
                 op.count,
@@ -81,11 +84,11 @@ Status run(const ops::PutTokens& op, Context& context, const Item& item) {
 }
 
 // These ops are refused. A program for a GPU doesn't contain them, because only the kernels of CPUs read panels.
-Status check(const ops::Pack&) { return no_kernel(OpKind::pack); }
-Status check(const ops::PackRows&) { return no_kernel(OpKind::pack_rows); }
-Status check(const ops::PackBlock&) { return no_kernel(OpKind::pack_block); }
-Status run(const ops::Pack& op, Context&, const Item&) { return check(op); }
-Status run(const ops::PackRows& op, Context&, const Item&) { return check(op); }
-Status run(const ops::PackBlock& op, Context&, const Item&) { return check(op); }
+Status check_supported(const ops::Pack&) { return no_kernel(OpKind::pack); }
+Status check_supported(const ops::PackRows&) { return no_kernel(OpKind::pack_rows); }
+Status check_supported(const ops::PackBlock&) { return no_kernel(OpKind::pack_block); }
+Status run(const ops::Pack& op, Context&, const Item&) { return check_supported(op); }
+Status run(const ops::PackRows& op, Context&, const Item&) { return check_supported(op); }
+Status run(const ops::PackBlock& op, Context&, const Item&) { return check_supported(op); }
 
 }  // namespace LINFORMER_NAMESPACE::cuda

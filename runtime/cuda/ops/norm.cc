@@ -11,7 +11,7 @@ Status norm_rows(const ops::Norm& op, const Operand& from, const Operand& out, c
                  Context& context) {
   const float *scale = context.floats(op.scale), *bias = context.floats(op.bias);
   const int64_t parts = op.out.cols / op.scale.cols;
-  return typed(narrow.type, [&]<class T>(T*) {
+  return with_element_type(narrow.type, [&]<class T>(T*) {
     T* const rounded = reinterpret_cast<T*>(narrow.data);
     const auto run = [&]<int width>(Norm<T, width> norm) {
       norm = {from.floats(), from.ld,       out.floats(), out.ld,     scale,
@@ -23,8 +23,8 @@ Status norm_rows(const ops::Norm& op, const Operand& from, const Operand& out, c
     const bool whole = (op.scale.cols | from.ld | out.ld | narrow.ld) % 4 == 0 && aligned(from.data) &&
                        aligned(out.data) && aligned(scale) && aligned(bias) && aligned(rounded);
     Status done;
-    if (whole || context.stream->rehearses()) done = run(Norm<T, 4>{});
-    if (!done.ok() || (whole && !context.stream->rehearses())) return done;
+    if (whole || context.stream->in_dry_run()) done = run(Norm<T, 4>{});
+    if (!done.ok() || (whole && !context.stream->in_dry_run())) return done;
     return run(Norm<T, 1>{});
   });
 }
@@ -36,7 +36,7 @@ Status norm(const ops::Norm& op, const ops::Convert* convert, Context& context, 
   const Operand narrow = convert != nullptr ? context.operand(convert->out, item) : Operand();
   // The keys of several sequences are separate matrices, so each of them has a launch.
   for (int64_t i = 0; i < out.count; ++i) {
-    LINFORMER_TRY(norm_rows(op, from.one(i), out.one(i), narrow.one(i), context));
+    LINFORMER_TRY(norm_rows(op, from.matrix_at(i), out.matrix_at(i), narrow.matrix_at(i), context));
   }
   return {};
 }

@@ -30,14 +30,14 @@ Status expand_rows(Context& context, const View& view, float* to, int64_t ld) {
 
 // Fills the caller's rows of stripped pads with `value`. The session has no rows for these pads.
 Status fill_stripped(Context& context, float* to, int64_t ld, float value) {
-  if (context.stream->rehearses())
-    return context.options.device_outputs ? context.each_element(Fill{to, ld, value}, 1, 1) : Status();
+  if (context.stream->in_dry_run())
+    return context.options.device_outputs ? context.launch_each_element(Fill{to, ld, value}, 1, 1) : Status();
   for (int64_t s = 0; s < context.batch.sequences; ++s) {
     const int64_t begin = context.batch.output_starts[s] + context.batch.length(s),
                   rows = context.batch.output_starts[s + 1] - begin;
     if (rows == 0) continue;
     if (context.options.device_outputs) {
-      LINFORMER_TRY(context.each_element(Fill{to + begin * ld, ld, value}, rows, ld));
+      LINFORMER_TRY(context.launch_each_element(Fill{to + begin * ld, ld, value}, rows, ld));
     } else {
       std::fill_n(to + begin * ld, rows * ld, value);
     }
@@ -46,14 +46,14 @@ Status fill_stripped(Context& context, float* to, int64_t ld, float value) {
 }
 
 // Copies the first `count` floats of the outputs' scratch memory to the caller's memory, from its element `first` on.
-Status give(Context& context, float* to, int64_t first, int64_t count) {
+Status copy_to_caller(Context& context, float* to, int64_t first, int64_t count) {
   if (to == nullptr) return {};
   const int64_t bytes = count * int64_t{sizeof(float)};
   const std::byte* const outputs = context.scratch(context.regions.outputs);
   if (context.options.device_outputs) return context.stream->copy(to + first, 0, outputs, 0, bytes, 1);
   std::byte* const staging = context.arena + context.staging + device_positions * sizeof(int32_t);
   LINFORMER_TRY(context.stream->copy(staging, 0, outputs, 0, bytes, 1));
-  if (context.stream->rehearses()) return {};
+  if (context.stream->in_dry_run()) return {};
   LINFORMER_TRY(context.stream->wait());
   std::memcpy(to + first, staging, static_cast<size_t>(bytes));
   return {};
@@ -69,11 +69,11 @@ Status make_probabilities(Context& context, const ops::Probabilities& op, float*
 // Selects the rows of the positions at which the caller wants masked-LM logits.
 Status run(const ops::Select& op, Context& context, const Item& item) {
   int32_t* rows = reinterpret_cast<int32_t*>(context.arena + context.staging);
-  if (!context.stream->rehearses()) {
-    if (item.row > 0) LINFORMER_TRY(context.stream->wait_for_mark());  // Waits until the last rows were read.
+  if (!context.stream->in_dry_run()) {
+    if (item.row > 0) LINFORMER_TRY(context.stream->wait_for_mark());  // Until the previous rows were read.
     for (int64_t r = 0; r < item.rows; ++r) {
       const MaskPosition& of = item.call.positions[static_cast<size_t>(item.row + r)];
-      rows[r] = static_cast<int32_t>(context.batch.row_starts[of.text] + of.position);
+      rows[r] = static_cast<int32_t>(context.batch.row_starts[of.sequence] + of.position);
     }
   }
   std::byte* const positions = context.scratch(context.regions.positions);
@@ -82,12 +82,12 @@ Status run(const ops::Select& op, Context& context, const Item& item) {
   Item all = item;
   all.row = 0;
   const Operand from = context.operand(op.rows, all), out = context.operand(op.out, item);
-  return context.each_element(TableRow<float, int32_t>{out.floats(), out.ld, from.floats(), from.ld,
-                                                       reinterpret_cast<const int32_t*>(positions), 1.f, false},
-                              out.rows, out.cols);
+  return context.launch_each_element(TableRow<float, int32_t>{out.floats(), out.ld, from.floats(), from.ld,
+                                                              reinterpret_cast<const int32_t*>(positions), 1.f, false},
+                                     out.rows, out.cols);
 }
 
-Status check(const ops::Pool& op) {
+Status check_supported(const ops::Pool& op) {
   if (op.rows.cols <= Grid::most_y * warp_size) return {};
   return Status::error(Code::unsupported, "the op 'pool' has no kernel on a GPU for %lld columns: use the CPU",
                        static_cast<long long>(op.rows.cols));
@@ -103,8 +103,8 @@ Status run(const ops::Pool& op, Context& context, const Item& item) {
   const Pool kernel{rows.floats(),
                     rows.ld,
                     rows.cols,
-                    first_rows ? nullptr : context.device_as<int32_t>(BufferId::row_starts),
-                    context.device_as<uint8_t>(BufferId::masks),
+                    first_rows ? nullptr : context.device_buffer_as<int32_t>(BufferId::row_starts),
+                    context.device_buffer_as<uint8_t>(BufferId::masks),
                     out.floats(),
                     out.ld,
                     op.is_asked ? item.call.pooling : op.pooling,
@@ -115,7 +115,8 @@ Status run(const ops::Pool& op, Context& context, const Item& item) {
 
 Status run(const ops::Pair& op, Context& context, const Item& item) {
   const Operand from = context.operand(op.from, item), out = context.operand(op.out, item);
-  return context.each_element(Pair{out.floats(), out.ld, from.floats(), from.ld, op.from.cols}, out.rows, op.from.cols);
+  return context.launch_each_element(Pair{out.floats(), out.ld, from.floats(), from.ld, op.from.cols}, out.rows,
+                                     op.from.cols);
 }
 
 // Copies the rows of the sequences to the caller. Rows of stripped pads are set to zero.
@@ -131,7 +132,7 @@ Status run(const ops::Expand& op, Context& context, const Item& item) {
   return fill_stripped(context, output, op.out.ld, 0.f);
 }
 
-Status give(Context& context, const Item& item) {
+Status copy_logits_to_caller(Context& context, const Item& item) {
   const View* last = nullptr;
   const ops::Probabilities* probabilities = nullptr;
   for (int32_t i = item.stage.op_begin; i < item.stage.op_end; ++i) {
@@ -143,16 +144,16 @@ Status give(Context& context, const Item& item) {
   }
   if (last == nullptr) return {};
   const int64_t first = item.row * last->cols, count = item.rows * last->cols;
-  LINFORMER_TRY(give(context, item.call.values, first, count));
+  LINFORMER_TRY(copy_to_caller(context, item.call.values, first, count));
   if (probabilities == nullptr || item.call.probabilities == nullptr) return {};
   float* const scores = reinterpret_cast<float*>(context.scratch(context.regions.outputs));
   LINFORMER_TRY(make_probabilities(context, *probabilities, scores, last->cols, item.rows));
-  return give(context, item.call.probabilities, first, count);
+  return copy_to_caller(context, item.call.probabilities, first, count);
 }
 
 // Computes the probabilities of token heads in place of their logits, which the caller already has.
 Status run(const ops::Probabilities& op, Context& context, const Item& item) {
-  // In other stages give() computes the probabilities.
+  // In other stages copy_logits_to_caller() computes the probabilities.
   if (item.stage.domain != Domain::sequences) return {};
   float* const output = item.call.probabilities;
   if (output == nullptr) return {};

@@ -6,6 +6,6 @@ namespace LINFORMER_NAMESPACE::cuda {
 
 // Copies the logits of the item's rows to the caller's memory. It also computes and copies probabilities if the caller
 // asked for them.
-Status give(Context& context, const Item& item);
+Status copy_logits_to_caller(Context& context, const Item& item);
 
 }  // namespace LINFORMER_NAMESPACE::cuda

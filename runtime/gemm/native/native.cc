@@ -8,13 +8,13 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-// A right side that isn't in panels is packed a block at a time. So the scratch doesn't depend on k, nor on n if that
-// is larger than a chunk of columns. Blocks of K always begin at multiples of k_block.
+// A right operand that isn't in panels is packed a block at a time. So the scratch doesn't depend on k, nor on n if
+// that is larger than a chunk of columns. Blocks of K always begin at multiples of k_block.
 constexpr int64_t k_block = 256;
 
-// Returns the columns of a chunk. A chunk is wide, so that A is read once for many columns, but it fits into L2
-// together with A's block and C (768 KB). Low-precision weights go through two buffers and are multiplied by few rows,
-// so their chunk is narrower.
+// Returns the columns of a chunk. A chunk is wide, so that A is read once for many columns, but a block of it (768 KB)
+// fits into L2 together with A's block and C. Low-precision weights go through two buffers and are multiplied by few
+// rows, so their chunk is narrower.
 int64_t chunk_width(const GemmDesc& desc) {
   const int64_t widest = desc.type == ElementType::f32 ? 768 : 96;
   return desc.n < widest ? round_up(desc.n, panel_width) : widest;
@@ -22,7 +22,7 @@ int64_t chunk_width(const GemmDesc& desc) {
 
 // The layout of a thread's scratch, as offsets in bytes.
 struct Scratch {
-  uint64_t packed = 0;   // A block of a right side that isn't in panels, packed into panels.
+  uint64_t packed = 0;   // A block of a right operand that isn't in panels, packed into panels.
   uint64_t widened = 0;  // Rows of low-precision weights, before they are packed.
   uint64_t tile = 0;     // The sums until the last block of K.
   uint64_t left = 0;     // Rows of A in the type that is multiplied.
@@ -153,7 +153,7 @@ class NativeProvider final : public GemmProvider {
     const bool transposed = b.layout == RightLayout::transposed;
     const char* from = static_cast<const char*>(b.data) + (transposed ? n0 * b.ld + k0 : k0 * b.ld + n0) * bytes;
     ConstMatrix floats{reinterpret_cast<const float*>(from), transposed ? n : k, transposed ? k : n, b.ld};
-    if (b.type != ElementType::f32) {  // A tied token embedding, which is always transposed.
+    if (b.type != ElementType::f32) {  // B is a tied token embedding, which is always transposed.
       float* widened = reinterpret_cast<float*>(call.scratch + call.entry.scratch.widened);
       for (int64_t j = 0; j < n; ++j) {
         float* row = widened + j * k_block;

@@ -1,5 +1,5 @@
-// The differences between oneDNN 2.6 and 3.x, which no other file depends on. The backend uses the C API, because the
-// C++ API throws exceptions.
+// The differences between oneDNN 2.6 and 3.x, on which only this file and onednn_library depend. The backend uses the C
+// API, because the C++ API throws exceptions.
 #pragma once
 
 #include <utility>
@@ -31,13 +31,13 @@ class MemoryDesc {
   }
   DescPointer get() const { return desc_; }
   dnnl_status_t copy(DescPointer other) { return library().memory_desc_clone(&desc_, other); }
-  // Makes it describe dense rows of f32.
-  dnnl_status_t rows(dnnl_dim_t rows, dnnl_dim_t cols) {
+  // Makes the descriptor describe dense rows of f32.
+  dnnl_status_t describe_rows(dnnl_dim_t rows, dnnl_dim_t cols) {
     const dnnl_dims_t dims = {rows, cols};
     return library().memory_desc_create_with_tag(&desc_, 2, dims, dnnl_f32, dnnl_ab);
   }
-  // Makes it describe f32 weights [k, n] in panel16.
-  dnnl_status_t panels(dnnl_dim_t k, dnnl_dim_t n) {
+  // Makes the descriptor describe f32 weights [k, n] in panel16.
+  dnnl_status_t describe_panels(dnnl_dim_t k, dnnl_dim_t n) {
     const dnnl_dims_t dims = {k, n};
     return library().memory_desc_create_with_tag(&desc_, 2, dims, dnnl_f32, dnnl_BA16a16b);
   }
@@ -51,11 +51,11 @@ class MemoryDesc {
     desc_ = *other;
     return dnnl_success;
   }
-  dnnl_status_t rows(dnnl_dim_t rows, dnnl_dim_t cols) {
+  dnnl_status_t describe_rows(dnnl_dim_t rows, dnnl_dim_t cols) {
     const dnnl_dims_t dims = {rows, cols};
     return library().memory_desc_init_by_tag(&desc_, 2, dims, dnnl_f32, dnnl_ab);
   }
-  dnnl_status_t panels(dnnl_dim_t k, dnnl_dim_t n) {
+  dnnl_status_t describe_panels(dnnl_dim_t k, dnnl_dim_t n) {
     const dnnl_dims_t dims = {k, n};
     return library().memory_desc_init_by_tag(&desc_, 2, dims, dnnl_f32, dnnl_BA16a16b);
   }

@@ -62,11 +62,11 @@ Status Matmul::build(dnnl_engine_t engine, const Shape& shape) {
     LINFORMER_TRY(check(append_sum(post_ops.handle), "post_ops_append_sum"));
     LINFORMER_TRY(check(library().primitive_attr_set_post_ops(attributes.handle, post_ops.handle), "set_post_ops"));
   }
-  LINFORMER_TRY(check(a_.rows(shape.m, shape.k), "memory_desc"));
-  LINFORMER_TRY(check(b_.panels(shape.k, shape.n), "memory_desc"));
-  LINFORMER_TRY(check(c_.rows(shape.m, shape.n), "memory_desc"));
+  LINFORMER_TRY(check(a_.describe_rows(shape.m, shape.k), "memory_desc"));
+  LINFORMER_TRY(check(b_.describe_panels(shape.k, shape.n), "memory_desc"));
+  LINFORMER_TRY(check(c_.describe_rows(shape.m, shape.n), "memory_desc"));
   has_bias_ = shape.has_bias;
-  if (has_bias_) LINFORMER_TRY(check(bias_.rows(1, shape.n), "memory_desc"));
+  if (has_bias_) LINFORMER_TRY(check(bias_.describe_rows(1, shape.n), "memory_desc"));
   OwnedPrimitiveDesc desc;
   const dnnl_status_t created = create_matmul(&desc.handle, engine, a_.get(), b_.get(),
                                               has_bias_ ? bias_.get() : nullptr, c_.get(), attributes.handle);

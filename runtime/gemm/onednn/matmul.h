@@ -25,8 +25,8 @@ class Matmul {
   Matmul& operator=(Matmul&& other) noexcept;
   ~Matmul();
 
-  // Creates the primitive. Returns unsupported if oneDNN has no generated code for the shape on this machine. It would
-  // then use its reference loops, which are hundreds of times slower.
+  // Creates the primitive. Returns unsupported if oneDNN has no generated code for the shape on this machine. oneDNN
+  // would then use its reference loops, which are hundreds of times slower.
   Status build(dnnl_engine_t engine, const Shape& shape);
   uint64_t scratchpad_bytes() const { return scratchpad_bytes_; }
   // Computes the product. Threads may call it at the same time with different scratchpads. `bias` [n] is read if the

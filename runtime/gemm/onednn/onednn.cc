@@ -43,7 +43,7 @@ class OnednnProvider final : public GemmProvider {
     if (const int known = gemms_.find(desc); known >= 0) return known;
     Entry entry{desc, nullptr};
     uint64_t bytes = planned_scratch_bytes(kind(), desc);
-    if (onednn::takes_panels(desc)) {
+    if (onednn::uses_matmul_primitives(desc)) {
       entry.panels.reset(new (std::nothrow) onednn::PanelGemm);
       if (!entry.panels) return Status::error(Code::out_of_memory, "no memory for a oneDNN product");
       const int token = enter_thread();  // oneDNN generates code for the number of threads that is set.
@@ -85,7 +85,7 @@ class OnednnProvider final : public GemmProvider {
 }  // namespace
 
 Result<std::unique_ptr<GemmProvider>> make_onednn_provider(const Kernels& kernels, int threads) {
-  if (const Status opened = onednn::open_library(threads); !opened.ok()) return or_use_native(opened);
+  if (const Status opened = onednn::open_library(threads); !opened.ok()) return add_native_backend_advice(opened);
   std::unique_ptr<OnednnProvider> provider(new (std::nothrow) OnednnProvider(kernels));
   if (!provider) return Status::error(Code::out_of_memory, "no memory for the oneDNN backend");
   LINFORMER_TRY(provider->open());

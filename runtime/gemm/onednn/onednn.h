@@ -1,5 +1,5 @@
-// The oneDNN provider. It uses oneDNN's matmul primitives for weights, its sgemm for other right sides, and the native
-// row kernels for epilogues.
+// The oneDNN provider. It uses oneDNN's matmul primitives for weights in panels if oneDNN has generated code for them,
+// oneDNN's sgemm for all other right operands, and the native row kernels for epilogues.
 #pragma once
 
 #include "gemm/gemm.h"

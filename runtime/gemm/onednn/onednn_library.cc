@@ -20,7 +20,7 @@ constexpr LibraryNames names = {"oneDNN",
 #endif
 };
 
-// The room in the address space that is needed for the library and for generated code, which take some 30 MB.
+// The bytes of address space that must be free for the library and for generated code, which together take some 30 MB.
 // dnnl_sgemm generates code in the first calls of each kind, and it ends the process if there is no memory for it.
 constexpr uint64_t code_bytes = uint64_t{64} << 20;
 

@@ -9,7 +9,7 @@
 
 namespace LINFORMER_NAMESPACE::onednn {
 
-// Expands to F(NAME) for each function dnnl_NAME that the backend calls.
+// Expands to F(NAME) for each function dnnl_NAME that the backend calls in all versions of oneDNN.
 #define LINFORMER_ONEDNN_FUNCTIONS(F)   \
   F(engine_create)                      \
   F(engine_destroy)                     \

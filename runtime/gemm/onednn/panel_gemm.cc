@@ -36,7 +36,7 @@ struct PanelGemm::Call {
     if (epilogue.row_bias != nullptr) rest.row_bias = epilogue.row_bias + row;
     rest.activation = epilogue.activation;
     rest.residual = residual;
-    finish_rows(kernels, rest, sums);
+    apply_epilogue(kernels, rest, sums);
   }
 
   ConstMatrix residual(int64_t row, int64_t rows) const {
@@ -44,7 +44,7 @@ struct PanelGemm::Call {
   }
 
   // Finishes the first `rows` rows of the tile and copies them to C from `row` on, or adds them to C.
-  void deliver(int64_t row, int64_t rows) const {
+  void finish_and_copy_tile(int64_t row, int64_t rows) const {
     const MutableMatrix sums{tile, rows, c.cols, c.cols};
     if (!epilogue.accumulate) finish(row, sums, residual(row, rows));
     for (int64_t i = 0; i < rows; ++i) {
@@ -62,7 +62,7 @@ Status PanelGemm::build(dnnl_engine_t engine, const GemmDesc& desc) {
   for (int64_t rows = smallest_step; rows < desc.max_m; rows *= 2) step_rows_[steps_++] = rows;
   step_rows_[steps_++] = desc.max_m;
   chunk_width_ = chunk_columns(desc);
-  in_tiles_ = in_tiles(desc);
+  in_tiles_ = needs_sum_tile(desc);
   whole_.reset(new (std::nothrow) Chunk);
   if (!whole_) return Status::error(Code::out_of_memory, "no memory for a oneDNN product");
   LINFORMER_TRY(build_chunk(engine, chunk_width_, whole_.get()));
@@ -148,12 +148,12 @@ Status PanelGemm::run_in_place(const Call& call, int step, int64_t row) const {
 Status PanelGemm::run_tile(const Call& call, int step, int64_t row) const {
   LINFORMER_TRY(call.chunk.overwrite[step].run(call.engine, call.a.row(row), call.right, call.epilogue.bias, call.tile,
                                                call.scratchpad));
-  call.deliver(row, step_rows_[step]);
+  call.finish_and_copy_tile(row, step_rows_[step]);
   return {};
 }
 
-// Computes rows [row, row + rows), where rows <= padded_rows. They are copied from A to scratch and filled up with
-// zeros to the rows of the next step.
+// Computes rows [row, row + rows), where rows <= padded_rows. They are copied from A to scratch, and rows of zeros are
+// added up to the smallest step that is large enough.
 Status PanelGemm::run_padded(const Call& call, int64_t row, int64_t rows) const {
   int step = 0;
   while (step_rows_[step] < rows) ++step;
@@ -162,7 +162,7 @@ Status PanelGemm::run_padded(const Call& call, int64_t row, int64_t rows) const 
   std::fill(call.a_rows + rows * k, call.a_rows + step_rows_[step] * k, 0.f);
   LINFORMER_TRY(call.chunk.overwrite[step].run(call.engine, call.a_rows, call.right, call.epilogue.bias, call.tile,
                                                call.scratchpad));
-  call.deliver(row, rows);
+  call.finish_and_copy_tile(row, rows);
   return {};
 }
 

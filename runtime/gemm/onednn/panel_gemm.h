@@ -1,4 +1,5 @@
-// A GEMM with fixed n and k whose right side is panel16. It has a oneDNN primitive for each of several numbers of rows.
+// A GEMM with fixed n and k whose right operand is panel16. It has a oneDNN primitive for each of several numbers of
+// rows.
 #pragma once
 
 #include <memory>
@@ -18,7 +19,8 @@ class PanelGemm {
 
  private:
   // There are primitives for 4, 8, 16, 32, ... and max_m rows. M rows are divided into steps of at least 16 rows and a
-  // rest, which is padded in scratch to the rows of a primitive.
+  // rest, which is padded in scratch unless a primitive has its number of rows. If the rows of A or C aren't dense, all
+  // steps go through scratch and have at most 16 rows.
   static constexpr int max_steps = 32;
   // The primitives of a chunk of columns.
   struct Chunk {

@@ -7,14 +7,14 @@
 namespace LINFORMER_NAMESPACE::onednn {
 namespace {
 
-// The most elements of a chunk of widened weights. oneDNN doesn't multiply f32 by 16-bit weights, so these are widened
-// a chunk of columns at a time, which should stay in L2. f32 weights are multiplied as a whole, because copying a chunk
-// first costs more than it gains.
+// The most elements of a chunk of widened weights. oneDNN doesn't multiply f32 by other types, so weights of these are
+// widened a chunk of columns at a time, which should stay in L2. f32 weights are multiplied as a whole, because copying
+// a chunk first costs more than it gains.
 constexpr int64_t widened_elements = 256 * 1024;
 
 }  // namespace
 
-bool takes_panels(const GemmDesc& desc) {
+bool uses_matmul_primitives(const GemmDesc& desc) {
   return desc.layout == RightLayout::panel16 && !desc.varying_k && !desc.varying_n;
 }
 
@@ -28,7 +28,7 @@ PanelScratch panel_scratch(const GemmDesc& desc) {
   const int64_t rows = std::min(padded_rows, desc.max_m), k = round_up(desc.k, panel_width);
   const int64_t columns = round_up(chunk_columns(desc), panel_width);
   const bool widens = desc.type != ElementType::f32;
-  return {{rows, k}, {in_tiles(desc) ? desc.max_m : rows, columns}, {widens ? k : 0, widens ? columns : 0}};
+  return {{rows, k}, {needs_sum_tile(desc) ? desc.max_m : rows, columns}, {widens ? k : 0, widens ? columns : 0}};
 }
 
 uint64_t panel_scratch_bytes(const GemmDesc& desc) {

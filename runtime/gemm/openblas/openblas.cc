@@ -80,7 +80,7 @@ class OpenblasProvider final : public GemmProvider {
 }  // namespace
 
 Result<std::unique_ptr<GemmProvider>> make_openblas_provider(const Kernels& kernels, int threads) {
-  if (const auto library = openblas_library(threads); !library.ok()) return or_use_native(library.status());
+  if (const auto library = openblas_library(threads); !library.ok()) return add_native_backend_advice(library.status());
   std::unique_ptr<GemmProvider> provider(new (std::nothrow) OpenblasProvider(kernels));
   if (!provider) return Status::error(Code::out_of_memory, "no memory for the OpenBLAS backend");
   return Result<std::unique_ptr<GemmProvider>>(std::move(provider));

@@ -29,7 +29,7 @@ const LibraryNames& openblas_names();
 Result<const OpenblasLibrary*> openblas_library(int threads);
 // Returns the library. openblas_library() must have succeeded before.
 const OpenblasLibrary& opened_openblas();
-// Opens a library of other names, anew in each call. Tests use it.
+// Opens a library with other names. Each call opens it again. Tests use this function.
 Status open_openblas(const LibraryNames& names, OpenblasLibrary* library);
 
 }  // namespace LINFORMER_NAMESPACE

@@ -33,7 +33,7 @@ struct Answers {
 struct AnswererOptions {
   static constexpr int64_t default_window = 384, default_overlap = 128;  // In tokens.
 
-  // How texts are read. max_tokens 0 means default_window, or the model's N if that is less. overlap -1 means
+  // How texts are read. max_tokens 0 means default_window, or the model's maximum if that is less. overlap -1 means
   // default_overlap, or half of max_tokens if that is less. on_long may also be truncate, which cuts the context, or
   // error. Only the context is cut or read by windows: truncation and keep are ignored.
   TextOptions texts = {.on_long = OnLong::window};
@@ -48,8 +48,8 @@ struct AnswererOptions {
 // answering pipeline of Hugging Face's transformers 4 does without align_to_words. In each window, begins and ends get
 // probabilities by a softmax over the context's tokens and the first token of the window, which stands for "no answer".
 // The probability of a span is the product of the probabilities of its begin and its end. The top_k best spans of each
-// window count; of spans with equal probabilities, the first is better. Spans with the same text, upper and lower case
-// apart, are one answer. The probability of "no answer" is the smallest one of all windows.
+// window count; of spans with equal probabilities, the first is better. Spans whose texts are equal except for upper
+// and lower case are one answer. The probability of "no answer" is the smallest one of all windows.
 //
 // An Answerer owns its tokenizer, sessions and threads, and shares the model. Not thread-safe: one call at a time.
 // Movable.

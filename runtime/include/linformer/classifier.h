@@ -36,9 +36,9 @@ struct Classification {
 
 struct ClassifierOptions {
   TextOptions texts = {};
-  // The indices of the model's classification heads that are asked, all in one pass. If empty, the first head is asked.
-  // A head that compares two texts can't be combined with heads that don't, and a head that scores each token can't be
-  // used.
+  // The indices of the model's classification heads that are computed, all in one pass. If empty, the first head is
+  // computed. A head that compares two texts can't be combined with heads that don't, and a head that scores each token
+  // can't be used.
   std::span<const int> heads = {};
 };
 

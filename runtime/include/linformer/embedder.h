@@ -22,8 +22,8 @@ struct EmbedderOptions {
   // Whether each vector is divided by its length. If unset, the model's own setting is used, or false if `pooling` is
   // set.
   std::optional<bool> normalize = {};
-  // The number of elements that are kept of each vector, from its beginning. The vector is divided by its length
-  // afterwards. This is for models that were trained so that the beginning of a vector is a vector by itself
+  // The number of elements that are kept of each vector, from its beginning. If vectors are divided by their length,
+  // this is done afterwards. It is for models that were trained so that the beginning of a vector is a vector by itself
   // (Matryoshka). 0: all elements are kept.
   int64_t dimensions = 0;
   // The name of the model's prompt that is put before each text (Model::prompt()). An empty name means no prompt. If
@@ -69,7 +69,7 @@ class Embedder {
 
   // Returns the number of elements of a vector: options.dimensions, or all that the model makes.
   int64_t width() const;
-  // As for Classifier.
+  // These three functions are the same as in Classifier.
   int64_t max_tokens() const;
   size_t texts_at_once() const;
   std::span<const Session> sessions() const;

@@ -26,12 +26,12 @@ class MaskedLm {
   static Result<MaskedLm> create(const Session& session, int64_t positions_at_once = 0);
 
   // Calls visit(context, i, logits) for each of `positions`, in order, on this thread, until visit returns false. A
-  // position's `text` is an index into `inputs`, and positions must be ordered by it. There are vocabulary() logits,
-  // which are valid during the visit. Sequences without a position are not run. If there are more positions than are
-  // held at once, the sequences are run in several smaller batches, but each sequence only once. Only a sequence that
-  // has more positions than are held at once is run several times. Returns the errors of Session::run(), and
-  // invalid_argument for positions of sequences that don't exist or that are out of order. Positions that were visited
-  // before an error have valid logits.
+  // position's `sequence` is an index into `inputs`, and positions must be ordered by it. There are vocabulary()
+  // logits, which are valid during the visit. Sequences without a position are not run. If there are more positions
+  // than are held at once, the sequences are run in several smaller batches, but each sequence only once. Only a
+  // sequence that has more positions than are held at once is run several times. Returns the errors of Session::run(),
+  // invalid_argument for positions of sequences that don't exist or that are out of order, and out_of_memory. Positions
+  // that were visited before an error have valid logits.
   using Visit = bool (*)(void* context, size_t position, std::span<const float> logits);
   Status run(Session* session, std::span<const Input> inputs, std::span<const MaskPosition> positions, Visit visit,
              void* context, const RunControl& control = {});

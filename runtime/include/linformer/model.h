@@ -48,8 +48,8 @@ using ReadBytes = bool (*)(void* context, std::byte* destination, uint64_t offse
 using ReleaseBytes = void (*)(void* context);
 
 // One model file in memory. The load functions validate the whole structure of the file. Apart from comparing
-// checksums, this takes work and allocations that grow with the number of tensors, not with the size of the file. All
-// of them return io_error, corrupt_file, unsupported (another version of the format) or out_of_memory.
+// checksums, this takes work and allocations that grow with the number of tensors, not with the size of the file. The
+// load functions return io_error, corrupt_file, unsupported (another version of the format) or out_of_memory.
 //
 //   auto model = linformer::Model::load("model.lnfr");
 //   if (!model.ok()) std::fputs(model.status().message(), stderr);
@@ -97,8 +97,8 @@ class Model {
   // Returns everything that the file says. Only this project's own programs use it, because its type isn't part of the
   // public interface.
   const ModelDescription& description() const;
-  // Returns the bytes of tensor `index`, which must be valid. Only this project's own programs use it.
-  const std::byte* data(int32_t index) const;
+  // Returns the bytes of tensor `tensor`, which must be valid. Only this project's own programs use it.
+  const std::byte* data(int32_t tensor) const;
   // Compares every tensor with its checksum. Returns corrupt_file with the name of the first damaged tensor. It takes
   // O(bytes) time and allocates nothing. Any thread may call it while others run sessions of this model, so a large
   // file can be checked in the background.

@@ -1,6 +1,6 @@
-// What a model is, for programs that show or check a model or choose by it. Model's functions fill these plain structs.
-// Strings (which end with a 0 byte) and spans live as long as the model. A `const char*` points to a static name, such
-// as "gelu", that is meant for people to read.
+// The properties of a model, for programs that show or check them or adapt to them. Model's functions fill these plain
+// structs. Strings (which end with a 0 byte) and spans live as long as the model. A `const char*` points to a static
+// name, such as "gelu", that is meant for people to read.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct ModelInfo {
   std::string_view dialect;   // The implementation that the checkpoint came from: "fairseq", ...
   uint32_t format = 0;        // The version of the file format.
   int64_t max_tokens = 0;     // N: the most tokens of a sequence, including the rows that the model puts before it.
-  int64_t prefix_rows = 0;    // The rows that the model puts before a sequence: n tokens become n + prefix_rows rows.
+  int64_t prefix_rows = 0;    // 0 or 1: the rows that the model puts before a sequence. n tokens make n + prefix_rows.
   int64_t vocabulary = 0;     // 0 if the model reads vectors.
   int64_t vector_width = 0;   // The width of the vectors that the model reads, or 0 if it reads tokens.
   int64_t width = 0;          // d_model, the width of the encoder's rows.
@@ -81,7 +81,7 @@ struct SentenceEmbeddingInfo {
 // A text that is put before each text that becomes a vector.
 struct PromptInfo {
   std::string_view name;
-  std::string_view text;  // Includes its space at the end, if it has one.
+  std::string_view text;  // If the prompt ends with a space, the space is included.
 };
 
 // How tokens or vectors become the rows of the first layer.
@@ -105,7 +105,7 @@ struct EmbeddingInfo {
   // embedding isn't factorised.
   int64_t factor_width = 0;
   bool norm = false;
-  bool norm_before_factor = false;  // Whether the norm comes before the factor, and so has the embedding's width.
+  bool norm_before_factor = false;  // Whether the norm comes before the factor, and so has factor_width elements.
   bool transform = false;           // Whether there is another linear layer.
 };
 
@@ -115,7 +115,7 @@ struct EncoderInfo {
   int64_t vocabulary = 0;
   int32_t pad_id = -1;                // -1: there is no pad token.
   int64_t width = 0;                  // d_model
-  const char* norm = "post";          // Whether norms come after each half of a layer ("post") or before it ("pre").
+  const char* norm = "post";          // "post": norms come after attention and feed-forward network; "pre": before.
   const char* residual = "standard";  // "standard", "reversible" or "none"
   bool final_norm = false;
   bool output_linear = false;  // Whether a linear layer to output_width comes after the last layer.
@@ -168,7 +168,8 @@ struct LayerInfo {
 struct ProjectionInfo {
   const char* kind = "none";  // "linear", "convolution", "mean_pool", "max_pool" or "none" (full attention).
   int64_t k = 0;
-  // Whether it comes before or after the linear layer of the keys or values: "before_linear" or "after_linear".
+  // Whether the projection comes before or after the linear layer of the keys or values: "before_linear" or
+  // "after_linear".
   const char* order = "before_linear";
   // For convolution and pooling: the positions in a window, and the distance of two windows.
   int64_t kernel = 0, stride = 0;
@@ -180,11 +181,11 @@ struct ProjectionInfo {
   // of the e exact tokens, followed by k - e rows that divide the positions 0 to span - 1 among them, in order. In a
   // sequence of n tokens, the first
   //   min(k, e + ceil((k - e) n / span))
-  // rows take part, or none if each token's window shows the whole sequence.
+  // rows take part, or none if each token's window covers the whole sequence.
   int64_t span = 0;
   // Token ids. In a sequence that contains exact_tokens[i], the key and the value in compressed row i are copies of the
-  // key and value of the first such token that isn't masked, and row i of E is not used. The span is valid as long as
-  // the model.
+  // key and value of the first such token that isn't masked, and row i of the weight is not used. The span is valid as
+  // long as the model.
   std::span<const uint32_t> exact_tokens;
 };
 

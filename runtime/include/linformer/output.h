@@ -12,9 +12,9 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// A position whose masked-LM logits are wanted.
+// A position whose masked-LM logits are computed.
 struct MaskPosition {
-  int64_t text;      // The index of the sequence in the batch.
+  int64_t sequence;  // The index of the sequence in the batch.
   int64_t position;  // A row of that sequence, after pads were stripped. Session::row_of() returns the row of a token.
 };
 
@@ -38,13 +38,13 @@ struct Output {
   std::span<const MaskPosition> positions = {};  // For masked_lm.
 
   // Hidden states, [sum of output_rows(), width of the layer]. The rows of sequence i begin after the rows of all
-  // sequences before it. If pads are stripped, its rows after the last kept token are zero (Session::row_tokens()).
-  // Layer 0 is the embedding, layer L the last layer before the final norm, and layer -1 the encoder's output: after
-  // the final norm and the output linear layer, if the model has them. The layers of a reversible model have two
-  // streams, side by side.
+  // sequences before it. If pads are stripped, the rows of the other tokens follow each other without gaps, and the
+  // rows after them are zero (Session::row_tokens()). Layer 0 is the embedding, layer L the last layer before the final
+  // norm, and layer -1 the encoder's output: after the final norm and the output linear layer, if the model has them.
+  // The layers of a reversible model have two streams, side by side.
   static Output hidden(std::span<float> values, int layer = -1) { return {OutputKind::hidden, values, layer}; }
   // One row for each sequence, [sequences, width of the encoder's output]. Without `pooling`, the first head's pooling
-  // is used, or the first token if the model has no head.
+  // is used, or the first token if the model has no head or if the first head scores each token.
   static Output pooled(std::span<float> values, std::optional<Pooling> pooling = {}) {
     return {OutputKind::pooled, values, -1, 0, pooling};
   }

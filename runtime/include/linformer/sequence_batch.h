@@ -13,7 +13,7 @@
 namespace LINFORMER_NAMESPACE {
 
 struct SequenceBatchOptions {
-  // The most rows of a call. 0, or more than the session planned for: what the session planned for.
+  // The most rows of a call, up to the number that the session planned for. 0: that number.
   int64_t max_rows = 0;
   int64_t pad_to = 0;  // Sequences of fewer ids are lengthened with pad_id to this many. 0: none is lengthened.
   int32_t pad_id = -1;
@@ -36,8 +36,8 @@ class SequenceBatch {
   bool empty() const { return size() == 0; }
   size_t size() const;   // The number of sequences.
   int64_t rows() const;  // The rows of all sequences together.
-  // Returns the rows of a sequence of `count` ids, including its pads and the rows that the model puts before it.
-  int64_t rows_of(size_t count) const;
+  // Returns the rows of a sequence of `id_count` ids, including its pads and the rows that the model puts before it.
+  int64_t rows_of(size_t id_count) const;
   // Returns whether one call has room for `sequences` more sequences of `rows` rows in all.
   bool fits(int64_t rows, int64_t sequences = 1) const;
 

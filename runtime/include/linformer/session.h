@@ -20,7 +20,7 @@ namespace LINFORMER_NAMESPACE {
 // One buffer of the arena.
 struct PlannedBuffer {
   const char* name;  // Static text.
-  char formula[64];  // The bytes, before rounding up to 64, as a formula of the plan's terms.
+  char formula[64];  // A formula of the plan's terms for the bytes, before they are rounded up.
   uint64_t offset;   // In bytes, from the arena's beginning. A multiple of 64.
   uint64_t bytes;
 };
@@ -35,7 +35,8 @@ struct PlanTerm {
 // The memory and the precision of a session, before the session exists.
 struct Plan {
   static constexpr int max_buffers = 40, max_terms = 40;
-  // Without any 0 that stands for a default. The plan for this machine also has the instruction set.
+  // The options of the session. A 0 that stands for a default is replaced by the default. In a plan for this machine,
+  // Isa::automatic is replaced by the instruction set, and Compute::automatic by no_bf16 if bf16 isn't faster.
   SessionOptions options;
   int64_t block_rows = 0;  // The rows that one thread takes through a layer at once.
   // Sequences of fewer tokens are projected first, and their keys, values or scores are compressed afterwards: E (X W).
@@ -57,19 +58,21 @@ struct Plan {
   PlanTerm terms[max_terms] = {};
   uint64_t total_bytes = 0;
 };
-// Plans a session for this machine's processor. Options that are 0 or automatic get the values that Session::create()
-// would choose, and Plan::options shows them. plan() looks at the kind of the processor and times nothing. If this
-// machine or build lacks SessionOptions::cpu.isa, the plan is that of a machine that doesn't compute in bf16. The
-// errors are those of Session::create() for the same options, and unsupported for a device in a build without CUDA. The
-// plan is exact on the native backend and on OpenBLAS. On oneDNN, Session::plan() has the final figure, which may be
-// some kilobytes larger for each thread, because oneDNN's scratch memory is known only when its primitives exist.
+// Plans a session for this machine's processor, with the values that Session::create() would choose for options that
+// are 0 or automatic. plan() looks at the kind of the processor and times nothing. If this machine or build lacks the
+// instruction set, the plan is that of a machine that doesn't compute in bf16. For a device, it assumes one that does.
+// Returns invalid_argument for options out of range, too_long if the memory can't be addressed, and unsupported for a
+// device in a build without CUDA and for bf16 that this machine or build lacks. The plan is exact on the native backend
+// and on OpenBLAS. On oneDNN, Session::plan() has the final figure, which may be some kilobytes larger for each thread,
+// because oneDNN's scratch memory is known only when its primitives exist.
 Result<Plan> plan(const Model& model, const SessionOptions& options);
 
 // What a plan depends on in the machine that will run the session.
 struct Machine {
-  // Whether it is faster in bf16 than in f32. It only counts if the requested instruction set may have bf16.
+  // Whether the machine is faster in bf16 than in f32. On a CPU this counts only if the requested instruction set may
+  // have bf16.
   bool bf16 = true;
-  int64_t block_rows = 128;  // The block size that suits its processor.
+  int64_t block_rows = 128;  // The CpuOptions::block_rows that suits the processor.
 };
 // Plans a session for a machine that the caller describes. This is a pure function of its arguments: it reads no
 // environment, doesn't look at this machine and generates no code.
@@ -82,7 +85,7 @@ struct ProgramLine {
   char part[24];  // "embedding", "layer 3", "head 0", "first rows"
   // Whether the line is part of "first rows". If all outputs read only the first row of each sequence, these ops
   // replace the last layer's ops on row blocks and everything that follows them.
-  bool instead;
+  bool in_first_rows;
   const char* domain;   // What the stage loops over. Static text.
   char condition[24];   // Which sequences the op runs for, by their length: "always", "n < 188", "n >= 188"
   const char* op;       // Static text.
@@ -94,9 +97,9 @@ struct ProgramLine {
   double seconds;  // For a profile: the time of all threads together.
 };
 using ProgramVisitor = void (*)(void* context, const ProgramLine& line);
-// Calls visit(context, line) for each op that a sequence of `tokens` tokens takes, in order. It assumes that all of the
-// model's outputs are wanted, so lines with `instead` are not part of the sum. Like the second
-// plan(), it is a pure function.
+// Calls visit(context, line) for each op that a sequence of `tokens` tokens takes, in order. Lines with `in_first_rows`
+// are listed, too. Their ops don't run in calls that compute all of the model's outputs, so the sum over such a call
+// must leave them out. Like the second plan(), it is a pure function.
 Status list_program(const Model& model, const SessionOptions& options, int64_t tokens, ProgramVisitor visit,
                     void* context);
 
@@ -128,9 +131,9 @@ struct Input {
   std::span<const float> vectors = {};  // For models that read vectors: [n, ModelInfo::vector_width].
   std::span<const uint8_t> types = {};  // The token type of each token. If empty, all types are 0.
   // A number for each token or vector: 0 = masked. If empty, no token is masked. With Padding::strip, masked tokens are
-  // removed from the sequence before the encoder runs, as pads are. With Padding::keep, attention treats them as
-  // LayerInfo::row_mask says. A masked token keeps its position; only pad ids may have none
-  // (EmbeddingInfo::positions_count_non_pad).
+  // removed from the sequence before the encoder runs, as pads are, and the others are numbered anew. With
+  // Padding::keep, attention treats masked tokens as LayerInfo::row_mask says, and they keep their positions; only pad
+  // ids may have none (EmbeddingInfo::positions_count_non_pad).
   std::span<const uint8_t> mask = {};
   // 0 = the token's query is zero (tatp22's embeddings_mask). If empty, no query is changed.
   std::span<const uint8_t> query_mask = {};
@@ -140,7 +143,7 @@ struct Input {
   std::span<const uint8_t> encoder_states_mask = {};
 };
 
-// Stops a call, and reports its progress. Every thread of the session reads it between blocks of rows.
+// Stops a call, and reports its progress. The flag is read between blocks of rows, or on a device between layers.
 struct RunControl {
   // If the flag becomes true, run() soon returns Code::cancelled. The session can be used again.
   const std::atomic<bool>* cancel = nullptr;
@@ -159,9 +162,9 @@ struct RunControl {
 //   linformer::Status done = session->run(sequences, linformer::Output::probabilities(scores));
 //
 // After fork(), the child may create sessions, and it may run and destroy sessions that it inherited. An inherited
-// session has its memory but none of its threads. It runs on the calling thread alone, with the same bits. There are
-// two exceptions: the child must leave alone a session that another thread was running at the time of fork(), and it
-// must not use a session with a device.
+// session has its memory but none of its threads. It runs on the calling thread alone, and its results are
+// bit-identical. There are two exceptions: the child must leave alone a session that another thread was running at the
+// time of fork(), and it must not use a session with a device.
 class Session {
  public:
   // Returns invalid_argument for options out of range and for an arena that is too small or not aligned, too_long if
@@ -170,28 +173,28 @@ class Session {
   static Result<Session> create(std::shared_ptr<const PreparedWeights> weights, const SessionOptions& options);
   // As above, but first prepares the model's weights.
   static Result<Session> create(std::shared_ptr<const Model> model, const SessionOptions& options);
-  // Runs one pass over the sequences, which computes all outputs. It returns an error that names the sequence or the
-  // output if a sequence is longer than planned (output_rows() of its tokens, without stripped pads), if it is empty,
-  // if an id is outside the vocabulary, or if an output's `values` are too short. Nothing is written then. After
-  // Code::cancelled and Code::internal, the values are unspecified.
-  Status run(std::span<const Tokens> texts, const Outputs& outputs, const RunControl& control = {});
+  // Runs one pass over the sequences, which computes all outputs. It returns an error if a sequence is longer than
+  // planned (output_rows() of its tokens, without stripped pads) or empty, if the call has more sequences or rows than
+  // planned, if an id is outside the vocabulary, or if an output's `values` are too short. Nothing is written then.
+  // After Code::cancelled and Code::internal, the values are unspecified.
+  Status run(std::span<const Tokens> sequences, const Outputs& outputs, const RunControl& control = {});
   Status run(std::span<const Input> inputs, const Outputs& outputs, const RunControl& control = {});
   // Returns the shape that run() would give an output for these inputs. It doesn't look at the output's `values`. The
   // errors are those of run() for an output that this model can't give.
-  Result<Shape> shape(const Output& output, std::span<const Tokens> texts) const;
+  Result<Shape> shape(const Output& output, std::span<const Tokens> sequences) const;
   Result<Shape> shape(const Output& output, std::span<const Input> inputs) const;
-  // Returns the shape before there are inputs: for `texts` sequences that have `rows` output rows in all. The shape
+  // Returns the shape before there are inputs: for `sequences` sequences that have `rows` output rows in all. The shape
   // grows with both numbers, so memory for options.memory.max_batch sequences of output_rows(max_tokens) rows each is
-  // enough for every call.
-  Result<Shape> shape(const Output& output, int64_t texts, int64_t rows) const;
+  // enough for every call whose sequences have at most max_tokens tokens, stripped pads included.
+  Result<Shape> shape(const Output& output, int64_t sequences, int64_t rows) const;
   // Returns the number of outputs of a classification head, or 0 if this session has no such head.
   int64_t classes(int head) const;
   // Returns the rows of hidden states for a sequence of n tokens or vectors: n, or n + 1 if the model puts a row or a
   // token before a sequence.
   int64_t output_rows(int64_t n) const;
-  // Writes to `tokens` the token (or vector) of the input that each of its output rows belongs to. `tokens` must have
-  // output_rows() elements. It gets -1 for the row that the model puts before the sequence, and for the zero rows at
-  // the end that stripped pads leave.
+  // Sets tokens[i] to the index of the token (or vector) of the input that output row i belongs to, or to -1 for the
+  // row that the model puts before the sequence and for the zero rows at the end that stripped pads leave. `tokens`
+  // must have output_rows() elements.
   Status row_tokens(const Input& input, std::span<int64_t> tokens) const;
   // Returns the row of token `token`, as MaskPosition::position needs it. Returns invalid_argument if the token has no
   // row because it is stripped.

@@ -18,10 +18,10 @@ enum class Padding : uint8_t {
   keep,       // Pad ids stay, and have the effect that they have in the dialect's original implementation.
 };
 
-// The type in which the products with weights are computed. Only the native backend computes in other types than f32.
-// Weights in f32 are always multiplied in f32, and so are weights in f16. If Compute lets bf16 be used, layers whose
-// weights are bf16 or int8 also compute attention in bf16; otherwise attention is computed in f32. AttentionCompute
-// overrides this.
+// The type in which a CPU computes the products with weights. A GPU also obeys no_bf16 and f32; CudaOptions says what
+// it does otherwise. Of the backends only native computes in other types than f32. Weights in f32 and f16 are always
+// multiplied in f32. With `bf16`, and with `automatic` if bf16 is faster, layers whose weights are bf16 or int8 also
+// compute attention in bf16; otherwise attention is computed in f32. AttentionCompute overrides this.
 enum class Compute : uint8_t {
   // int8 weights are multiplied in int8. bf16 weights are multiplied in bf16 if this kind of processor is faster in
   // bf16 than in f32, and as with no_bf16 otherwise.
@@ -67,12 +67,13 @@ struct CpuOptions {
   void* parallel_context = nullptr;
 };
 
-// A GPU, in a build with CUDA. All memory of the session is on it, except ids, tables and scores that are being copied.
-// run() gives the same bits for a sequence in any batch. Weights in f16 and int8 are multiplied in f16, weights in bf16
-// in bf16 from compute capability 8.0 on (in f32 below it), and weights in f32 in f32.
+// A GPU, in a build with CUDA. All memory of the session is on the GPU, except ids, tables and scores that are being
+// copied. The results of run() for a sequence are bit-identical in any batch. Unless Compute says otherwise, weights in
+// f16 and int8 are multiplied in f16, weights in bf16 in bf16 from compute capability 8.0 on (in f32 below it), and
+// weights in f32 in f32.
 struct CudaOptions {
   int device = -1;    // -1: the CPU. 0 or more: the CUDA device with this number.
-  bool tf32 = false;  // Products in f32 may round their operands to 10 bits, if the GPU has tensor cores.
+  bool tf32 = false;  // Products in f32 may round their operands to TF32 (10 mantissa bits).
 };
 
 // What a session on a GPU shares with the caller's own work on it. A session on the CPU doesn't use it.
@@ -89,9 +90,11 @@ struct StreamOptions {
 // The limits of a call, which decide the size of the arena, and the arena itself.
 struct MemoryOptions {
   static constexpr int64_t most_sequences = 1 << 20;
-  int64_t max_tokens = 0;  // Of the longest sequence, with the rows that the model puts before it. 0: the model's N.
+  int64_t max_tokens = 0;  // Of a sequence, with the row that the model may put before it. 0: the model's maximum.
   int64_t max_batch = 1;   // The most sequences in one call.
-  int64_t max_rows = 0;    // The most tokens in one call, all sequences together. 0: max_tokens * max_batch.
+  // The most rows in one call: the tokens of all sequences, and the rows that the model puts before them. 0: max_tokens
+  // * max_batch.
+  int64_t max_rows = 0;
   int64_t max_encoder_states = 0;  // For cross attention: the most encoder states of a sequence. 0: max_tokens.
   // If not empty, the memory that the session uses as its arena. It must be aligned to 64 bytes, have at least
   // plan().total_bytes bytes (oneDNN may need more; the error says how much) and outlive the session. It needn't be

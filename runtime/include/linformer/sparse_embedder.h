@@ -22,8 +22,8 @@ struct SparseEmbedderOptions {
   TextOptions texts = {};  // on_long is truncate or error.
 };
 
-// Makes sparse vectors. The weight of a token of the vocabulary is log(1 + logit) of its largest logit at any token of
-// the text, special tokens included. If that isn't greater than 0, the token has no weight. This is
+// Makes sparse vectors. The weight of a token of the vocabulary is log(1 + m), where m is the largest of its logits at
+// all tokens of the text, special tokens included. A token whose m isn't greater than 0 has no weight. This is
 // sentence-transformers' SpladePooling with max pooling. Pads are ignored.
 //
 // A SparseEmbedder owns its tokenizer, session and threads, and shares the model. Not thread-safe: one call at a time.

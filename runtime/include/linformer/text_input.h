@@ -18,7 +18,7 @@ namespace LINFORMER_NAMESPACE {
 struct TextInput {
   std::string_view text = {};
   std::optional<std::string_view> pair = {};
-  std::span<const float> vectors = {};  // Instead of a text, for models that read vectors: [n, width].
+  std::span<const float> vectors = {};  // Instead of a text, for models that read vectors: [n, vector_width].
 };
 
 // A view of a list of texts: an array of TextInput or of std::string_view, or a function that returns text i.
@@ -52,17 +52,19 @@ class TextList {
   const void* context_;
 };
 
-// What happens to a text that has more tokens than the model takes.
+// What happens to a text that has more than TextOptions::max_tokens tokens.
 enum class OnLong : uint8_t {
   truncate = 0,  // It is cut.
-  window,        // It is read in windows that overlap. Its values are the means of the windows' values.
+  window,        // It is read in windows that overlap. Scores and vectors of a text are the means over its windows.
   error,         // Its report has an error.
 };
 
 struct TextOptions {
   static constexpr int64_t default_rows = 4096;  // Enough rows for large matrix products on any machine.
 
-  int64_t max_tokens = 0;  // The most tokens of a text, including its template. 0: the model's N.
+  // The most tokens of a text or window, with its template and the row that the model may put before it. 0: the model's
+  // maximum.
+  int64_t max_tokens = 0;
   OnLong on_long = OnLong::truncate;
   int64_t overlap = -1;                               // The tokens that two windows share. -1: a quarter of a window.
   bool add_special_tokens = true;                     // As in EncodeOptions.
@@ -70,12 +72,12 @@ struct TextOptions {
   Truncation truncation = Truncation::longest_first;  // Which text of a pair is cut or read by windows.
   Keep keep = Keep::head;                             // Which end of a cut text is kept.
   int64_t pad_to = 0;                                 // Texts are lengthened with pad ids to this many tokens.
-  int64_t max_batch = 16;                             // The most texts in one call of a session.
-  int64_t max_rows = 0;  // The most tokens in one call. 0: default_rows, or max_tokens if that is more.
+  int64_t max_batch = 16;                             // The most sequences in one call of a session.
+  int64_t max_rows = 0;  // The most rows in one call. 0: default_rows. It is raised if the longest text has more rows.
   RunOptions run = {};
   // On the native backend, each thread takes whole texts through a session of its own. This is faster than sharing each
-  // text, but takes the memory of as many sessions. If a call has only few texts, all threads share them. Results are
-  // the same.
+  // text, but takes the memory of as many sessions. If a call has only few texts, all threads share them. Results don't
+  // depend on this.
   CpuOptions cpu = {};
   CudaOptions cuda = {};
   bool profile = false;  // As in SessionOptions.
@@ -86,10 +88,10 @@ enum class TextLimit : uint8_t {
   none = 0,
   tokens,   // It has more tokens, or vectors, than are read.
   room,     // One text of a pair leaves the other no room in a window.
-  overlap,  // One text of a pair leaves the other no more room in a window than windows share.
+  overlap,  // One text of a pair leaves the other at most as many tokens in a window as two windows share.
 };
 
-// What a message with Code::too_long says, in parts, for callers that name their own settings in their messages.
+// The details of an error with Code::too_long, for callers whose own messages name their own settings.
 struct BeyondLimit {
   TextLimit limit = TextLimit::none;
   int text = 0;             // Which text of a pair is too long: 0 or 1.
@@ -102,7 +104,7 @@ struct BeyondLimit {
 // What was read of a text, or why the text has no answer.
 struct TextReport {
   Status status;
-  BeyondLimit beyond = {};   // The parts of the message, if the text is too long for the model.
+  BeyondLimit beyond = {};   // The details of the error, if the text is too long for the model.
   int64_t tokens = 0;        // The tokens that the model read.
   int64_t total_tokens = 0;  // The tokens that the text has. More than `tokens` if the text was cut.
   int64_t windows = 1;

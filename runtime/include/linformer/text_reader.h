@@ -38,9 +38,9 @@ struct TextReaderOptions {
   // Whether the two texts of an input are sequences of their own, as a head that compares two texts reads them. Neither
   // text is then read by windows.
   bool apart = false;
-  // Where the last window begins. If true, it is as far behind the window before it as the others are, and may be
-  // short. This is how Hugging Face's question answering reads contexts. If false, the last window begins so that it
-  // ends where the text ends.
+  // Where the last window begins. If true, it begins at the same distance from the window before it as the other
+  // windows, and may be short. This is how Hugging Face's question answering reads contexts. If false, the last window
+  // begins so that it ends where the text ends.
   bool short_last_window = false;
   // Characters that are put before each text, or before the first text of a pair. The reader keeps a copy. Offsets
   // count these characters, too.
@@ -50,10 +50,11 @@ struct TextReaderOptions {
   const Session* session = nullptr;
 };
 
-// Returns the options of a session that takes what a TextReader with the same options reads. Its largest call has
-// max_batch sequences of max_tokens tokens, and max_rows rows. It is for code that runs sequences itself; TextRunner,
-// Classifier, Embedder and MaskFiller create their own sessions. It is a pure function. It returns invalid_argument for
-// a pad_to that doesn't fit the model. Limits out of range are errors of plan() and Session::create().
+// Returns the options of a session that takes what a TextReader with the same options reads. A call of this session has
+// at most max_batch sequences of at most max_tokens tokens, and max_rows rows. The function is for code that runs
+// sequences itself; TextRunner, Classifier, Embedder and MaskFiller create their own sessions. It is pure. It returns
+// invalid_argument for a pad_to that doesn't fit the model. Limits out of range are errors of plan() and
+// Session::create().
 Result<SessionOptions> session_options(const Model& model, const TextOptions& options);
 
 // Reads texts. A reader owns its tokenizer, or shares it with the reader whose another() made it, and keeps the model
@@ -86,7 +87,7 @@ class TextReader {
  private:
   friend class MaskedLmQueue;
   struct State;
-  // The same, but with a given tokenizer.
+  // As the public create(), but with a tokenizer that already exists.
   static Result<TextReader> create(std::shared_ptr<const Model> model, Tokenizer tokenizer,
                                    const TextReaderOptions& options);
   explicit TextReader(std::unique_ptr<State> state);

@@ -17,10 +17,10 @@ namespace LINFORMER_NAMESPACE {
 // a time. Movable.
 class TextRunner {
  public:
-  // The `values` of `outputs` stay empty. Each output is logits, probabilities, pooled or embeddings, and gives one row
-  // for each text, or one row for each two texts if a head compares two. Returns the errors of Session and Tokenizer.
-  // Returns invalid_argument if there is no output, if an output has a row for each token, or if one output has a row
-  // for each text and another a row for each two texts.
+  // The `values` of `outputs` are not used. Each output is logits, probabilities, pooled or embeddings, and gives one
+  // row for each text, or one row for each two texts if a head compares two. Returns the errors of Session and
+  // Tokenizer. Returns invalid_argument if there is no output, if an output has a row for each token, or if one output
+  // has a row for each text and another a row for each two texts.
   static Result<TextRunner> create(std::shared_ptr<const Model> model, std::span<const Output> outputs,
                                    const TextOptions& options = {});
 
@@ -46,7 +46,7 @@ class TextRunner {
 
   // Returns the floats of a row of output `output`, an index into create()'s list, or 0 if there is no such output.
   int64_t columns(size_t output) const;
-  // As for Classifier.
+  // These three functions are the same as in Classifier.
   int64_t max_tokens() const;
   size_t texts_at_once() const;
   std::span<const Session> sessions() const;
@@ -56,7 +56,7 @@ class TextRunner {
   ~TextRunner();
 
  private:
-  friend struct TokenScoresTaker;
+  friend struct TokenScoresCallbacks;
   friend struct PromptedRunner;
   struct State;
   explicit TextRunner(std::unique_ptr<State> state);

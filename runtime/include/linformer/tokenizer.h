@@ -24,8 +24,8 @@ class Model;
 // Which text is cut if the template and the texts have more than max_length tokens.
 enum class Truncation : uint8_t {
   none = 0,  // Nothing is cut. The caller compares ids().size() with its own limit.
-  // The longer text is cut to the length of the shorter one, and then both are cut. If the room is odd, the longer text
-  // keeps the odd token.
+  // The longer text is cut to the length of the shorter one, and then both are cut. If the number of tokens that both
+  // may keep is odd, the longer text keeps one token more than the shorter one.
   longest_first,
   only_first,  // It is an error if cutting the first text alone can't make enough room.
   only_second,
@@ -57,7 +57,7 @@ class Encoding {
   Encoding& operator=(Encoding&&) noexcept;
   ~Encoding();
 
-  // All of these have one element for each token.
+  // These five spans have one element for each token.
   std::span<const int32_t> ids() const;           // The ids that the model knows.
   std::span<const Offset> offsets() const;        // {0, 0} for tokens of the template.
   std::span<const uint8_t> special_mask() const;  // 1 for tokens of the template.
@@ -118,16 +118,16 @@ class Tokenizer {
   Status encode(std::string_view text, const EncodeOptions& options, Encoding* encoding) const;
   Status encode(std::string_view text, std::string_view pair, const EncodeOptions& options, Encoding* encoding) const;
 
-  // Encodes a window of a long text: its tokens [first, first + room), where room is max_length without the template.
-  // If neighbouring windows share s tokens, window w begins at w * (room - s). The call with first == 0 tokenizes the
-  // text, and `encoding` keeps the tokens, so the calls for later windows must pass the same text, options and
-  // encoding. The result is empty if `first` is beyond the text's last token. options.truncation and options.keep are
-  // ignored.
+  // Encodes a window of a long text: its tokens [first, first + room), where room is max_length minus the number of the
+  // template's tokens. If neighbouring windows share s tokens, window w begins at w * (room - s). The first call, with
+  // `first` 0, tokenizes the text, and `encoding` keeps the tokens, so the calls for later windows must pass the same
+  // text, options and encoding. The result is empty if `first` is beyond the text's last token. options.truncation and
+  // options.keep are ignored.
   Status encode_window(std::string_view text, const EncodeOptions& options, int64_t first, Encoding* encoding) const;
   // The same for a pair. One text is read by windows, and each window has the whole other text, as for questions about
   // a long text. options.truncation says which text is read by windows: only_first or only_second; otherwise it is the
-  // longer text, or the second one if both are equally long. room is then max_length without the template and without
-  // the other text. Returns invalid_argument if that is less than 1.
+  // longer text, or the second one if both are equally long. room is then max_length minus the tokens of the template
+  // and of the other text. Returns invalid_argument if that is less than 1.
   Status encode_window(std::string_view text, std::string_view pair, const EncodeOptions& options, int64_t first,
                        Encoding* encoding) const;
 
@@ -145,13 +145,13 @@ class Tokenizer {
 
  private:
   friend struct TokenizerFactory;
-  friend struct WholeWords;
+  friend struct LegacyTruncation;
   struct State;
   explicit Tokenizer(std::unique_ptr<State> state);
   Status encode_texts(const std::string_view* texts, int count, const EncodeOptions& options, Encoding* encoding,
-                      bool whole_words = false) const;
-  Status window_texts(const std::string_view* texts, int count, const EncodeOptions& options, int64_t first,
-                      Encoding* encoding) const;
+                      bool legacy_truncation = false) const;
+  Status encode_window_texts(const std::string_view* texts, int count, const EncodeOptions& options, int64_t first,
+                             Encoding* encoding) const;
   std::unique_ptr<State> state_;
 };
 

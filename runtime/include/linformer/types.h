@@ -9,7 +9,8 @@ namespace LINFORMER_NAMESPACE {
 
 enum class ElementType : uint8_t { f32 = 0, bf16 = 1, f16 = 2, int8 = 3 /* with a scale for each row */ };
 
-// The instruction set of the CPU's kernels. automatic: the best set that the machine and the build have.
+// The instruction set of the CPU's kernels. automatic: the set that LINFORMER_ISA in the environment names, or else the
+// best set that the machine and the build have.
 enum class Isa : uint8_t { automatic = 0, scalar, avx2, avx512, neon };
 enum class BackendKind : uint8_t { native = 0, onednn, openblas };
 

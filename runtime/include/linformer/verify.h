@@ -8,9 +8,9 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// Does for one tensor, 0 to info().tensors - 1, what Model::verify() does for all. It takes O(bytes) time and allocates
-// nothing. Any thread may call it while others run sessions of this model. Returns corrupt_file with the name of the
-// tensor, or invalid_argument if there is no such tensor.
+// Compares one tensor, 0 to info().tensors - 1, with its checksum. It takes O(bytes) time and allocates nothing. Any
+// thread may call it while others run sessions of this model. Returns corrupt_file with the name of the tensor, or
+// invalid_argument if there is no such tensor.
 Status verify_tensor(const Model& model, int tensor);
 
 }  // namespace LINFORMER_NAMESPACE

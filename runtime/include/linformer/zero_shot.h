@@ -22,7 +22,7 @@ struct LabelScore {
 
 // The scores of one text. It is valid during the visit.
 struct ZeroShotClassification {
-  const TextReport& report;  // The report for the label whose sentence made the text the longest.
+  const TextReport& report;  // The report of the longest sequence: the text and one label's sentence.
   // One for each label: the best first, and labels of equal scores in their order. Empty if the report has an error.
   std::span<const LabelScore> scores;
 };

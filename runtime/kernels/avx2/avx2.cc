@@ -48,8 +48,8 @@ struct Lanes {
   }
 };
 
-// The int8 product without a dot product instruction. Bytes are widened to 16 bits, with those at even and at odd
-// places in two registers. vpmaddubsw would multiply bytes directly, but it saturates.
+// The int8 product without a dot product instruction. Bytes are widened to 16 bits, those at even places in one
+// register and those at odd places in another. vpmaddubsw would multiply bytes directly, but it saturates.
 struct Int8Product {
   using Lanes = linformer::Lanes;
   struct Halves {
@@ -60,16 +60,16 @@ struct Int8Product {
   using Right = Halves;
   static constexpr ElementType left = ElementType::int8;
   static constexpr int tile_rows = 4;  // 8 registers for sums, 4 for B, 2 for A: 14 of 16.
-  static LINFORMER_INLINE Sum none() { return Sum(0); }
-  static LINFORMER_INLINE Left spread(const char* a) {
-    const __m256i bytes = _mm256_set1_epi32(load_step(a));
+  static LINFORMER_INLINE Sum zero() { return Sum(0); }
+  static LINFORMER_INLINE Left broadcast(const char* a) {
+    const __m256i bytes = _mm256_set1_epi32(load_4_bytes(a));
     return {_mm256_and_si256(bytes, _mm256_set1_epi16(0xff)), _mm256_srli_epi16(bytes, 8)};
   }
   static LINFORMER_INLINE Right load(const char* b) {
     const __m256i bytes = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(b));
     return {_mm256_srai_epi16(_mm256_slli_epi16(bytes, 8), 8), _mm256_srai_epi16(bytes, 8)};
   }
-  static LINFORMER_INLINE Sum add(const Left& a, const Right& b, Sum sum) {
+  static LINFORMER_INLINE Sum multiply_add(const Left& a, const Right& b, Sum sum) {
     return sum + Sum(_mm256_madd_epi16(a.even, b.even)) + Sum(_mm256_madd_epi16(a.odd, b.odd));
   }
 };

@@ -9,8 +9,8 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-// These treat NaN as fold() of AddLanes, MaxLanes and MinLanes does: maxps and minps return their right operand if one
-// of the operands is NaN.
+// These functions give the same result for NaN as fold() of AddLanes, MaxLanes and MinLanes, because maxps and minps
+// return their right operand if one of the operands is NaN.
 LINFORMER_INLINE __m256 fold_256(AddLanes, __m256 a, __m256 b) { return _mm256_add_ps(a, b); }
 LINFORMER_INLINE __m256 fold_256(MaxLanes, __m256 a, __m256 b) { return _mm256_max_ps(a, b); }
 LINFORMER_INLINE __m256 fold_256(MinLanes, __m256 a, __m256 b) { return _mm256_min_ps(a, b); }

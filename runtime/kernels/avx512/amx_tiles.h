@@ -37,8 +37,8 @@ class AmxTiles {
                              16,
                              16};
     __builtin_memcpy(config_.rows, rows, sizeof rows);
-    // GCC's intrinsic declares that it reads the first bytes only. Without this line the compiler may leave the other
-    // bytes unwritten.
+    // GCC's declaration of the intrinsic says that it reads only the first bytes of config_. Without this line the
+    // compiler may leave the other bytes unwritten.
     __asm__ volatile("" : : "m"(config_));
     _tile_loadconfig(&config_);
   }
@@ -93,7 +93,9 @@ class AmxTiles {
   void prefetch(const char* address) { _mm_prefetch(address, _MM_HINT_T1); }
   template <bool gelu>
   using Rows = WholeRows<Avx512Lanes<xsimd::avx512bw>, element, ElementType::f32, gelu, 2, true>;
-  void fold(const GemmArgs& gemm, const TileSums& tile) { avx512_int8_epilogue.fold(gemm, tile); }
+  void add_scaled_slice(const GemmArgs& gemm, const TileSums& tile) {
+    avx512_int8_epilogue.add_scaled_slice(gemm, tile);
+  }
   void finish(const GemmArgs& gemm, const TileSums& tile) {
     (type == ElementType::int8 ? avx512_int8_epilogue.finish : avx512_bf16_kernels.finish)(gemm, tile);
   }

@@ -42,10 +42,12 @@ struct Bf16Product {
   using Right = __m512i;
   static constexpr ElementType left = ElementType::bf16;
   static constexpr int tile_rows = Lanes::tile_rows;
-  static LINFORMER_INLINE Sum none() { return Sum(0.f); }
-  static LINFORMER_INLINE Left spread(const char* a) { return _mm512_set1_epi32(load_step(a)); }
+  static LINFORMER_INLINE Sum zero() { return Sum(0.f); }
+  static LINFORMER_INLINE Left broadcast(const char* a) { return _mm512_set1_epi32(load_4_bytes(a)); }
   static LINFORMER_INLINE Right load(const char* b) { return _mm512_loadu_si512(b); }
-  static LINFORMER_INLINE Sum add(Left a, Right b, Sum sum) { return _mm512_dpbf16_ps(sum, (__m512bh)a, (__m512bh)b); }
+  static LINFORMER_INLINE Sum multiply_add(Left a, Right b, Sum sum) {
+    return _mm512_dpbf16_ps(sum, (__m512bh)a, (__m512bh)b);
+  }
 };
 
 void gemm(const GemmArgs& args) { multiply_all<Bf16Product>(args); }

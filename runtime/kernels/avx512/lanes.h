@@ -26,7 +26,7 @@ struct Avx512Lanes {
   }
   static LINFORMER_INLINE Batch fma(Batch a, Batch b, Batch c) { return _mm512_fmadd_ps(a, b, c); }
   static LINFORMER_INLINE Batch divide(Batch a, Batch b) { return _mm512_div_ps(a, b); }
-  static LINFORMER_INLINE Batch times_power(Batch x, Batch exponent) { return _mm512_scalef_ps(x, exponent); }
+  static LINFORMER_INLINE Batch times_power_of_2(Batch x, Batch exponent) { return _mm512_scalef_ps(x, exponent); }
   static LINFORMER_INLINE Batch exp_of_softmax(Batch x, float lowest) { return exp_by_lookup(x, lowest); }
   static LINFORMER_INLINE Batch gelu_narrow(Batch x) { return gelu_by_lookup(x); }
   static LINFORMER_INLINE Batch square_root(Batch x) { return _mm512_sqrt_ps(x); }

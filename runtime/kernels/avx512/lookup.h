@@ -69,7 +69,7 @@ LINFORMER_INLINE __m512 exp_by_lookup(__m512 x, float lowest) {
   const __m512 places = _mm512_set1_ps(393216.f);
   const __m512 rounded = _mm512_fmadd_ps(x, _mm512_set1_ps(1.44269502f), places);
   const __m512 power = _mm512_sub_ps(rounded, places);
-  // ln 2 is split into two floats, so that the rest keeps all of its bits.
+  // ln 2 is split into two floats, so that `rest` keeps all of its bits.
   const __m512 rest = _mm512_fnmadd_ps(power, _mm512_set1_ps(-1.90465421e-9f),
                                        _mm512_fnmadd_ps(power, _mm512_set1_ps(0.693147182f), x));
   __m512 p = _mm512_fmadd_ps(rest, _mm512_set1_ps(1.f / 6), _mm512_set1_ps(0.5f));

@@ -22,10 +22,10 @@ struct Int8Product {
   using Right = __m512i;
   static constexpr ElementType left = ElementType::int8;
   static constexpr int tile_rows = Lanes::tile_rows;
-  static LINFORMER_INLINE Sum none() { return Sum(0); }
-  static LINFORMER_INLINE Left spread(const char* a) { return _mm512_set1_epi32(load_step(a)); }
+  static LINFORMER_INLINE Sum zero() { return Sum(0); }
+  static LINFORMER_INLINE Left broadcast(const char* a) { return _mm512_set1_epi32(load_4_bytes(a)); }
   static LINFORMER_INLINE Right load(const char* b) { return _mm512_loadu_si512(b); }
-  static LINFORMER_INLINE Sum add(Left a, Right b, Sum sum) { return _mm512_dpbusd_epi32(sum, a, b); }
+  static LINFORMER_INLINE Sum multiply_add(Left a, Right b, Sum sum) { return _mm512_dpbusd_epi32(sum, a, b); }
 };
 
 void gemm(const GemmArgs& args) { multiply_all<Int8Product>(args); }
@@ -34,6 +34,6 @@ void gemm(const GemmArgs& args) { multiply_all<Int8Product>(args); }
 
 const GemmKernel avx512_gemm_int8 = &gemm;
 const QuantizeKernel avx512_quantize_rows = &quantize_rows<Lanes>;
-const Int8Epilogue avx512_int8_epilogue = {&finish_tile<Lanes, ElementType::int8, 2>, &fold_slice<Lanes>};
+const Int8Epilogue avx512_int8_epilogue = {&finish_tile<Lanes, ElementType::int8, 2>, &add_scaled_slice<Lanes>};
 
 }  // namespace LINFORMER_NAMESPACE

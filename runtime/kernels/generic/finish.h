@@ -10,8 +10,8 @@ namespace {
 
 inline constexpr int64_t cache_line = 64;  // In bytes.
 
-// Prefetches the part of C that a tile will write. If C has many rows, it is no longer in a near cache, and the stores
-// would wait for it.
+// Prefetches the part of C that a tile will write. If C has many rows, this part is no longer in a near cache, and the
+// stores would wait for it.
 LINFORMER_INLINE void prefetch_out(const OutMatrix& c, int64_t row, int64_t rows, int64_t col, int64_t cols) {
   const int64_t element = element_bytes(c.type);
   const char* line = static_cast<const char*>(c.data) + (row * c.ld + col) * element;
@@ -29,7 +29,8 @@ LINFORMER_INLINE void store_sums(PartialSum* p, const Sum& x) {
   x.store_unaligned(reinterpret_cast<typename Sum::value_type*>(p));
 }
 
-// The sums of a vector of B's columns in one slice of K. The epilogue multiplies them by the zero point of each row.
+// For each column in a vector of B's columns: the sum of its elements in one slice of K. The epilogue multiplies these
+// sums by the zero point of each row.
 template <class L>
 struct ColumnSums {
   using I = IntegersOf<typename L::Batch>;
@@ -39,11 +40,11 @@ struct ColumnSums {
   explicit LINFORMER_INLINE ColumnSums(I sums) : exact(sums), negative(xsimd::to_float(I(0) - sums)) {}
 };
 
-// Returns the int8 sums of one slice of K, less the part that the zero point of the row of A adds to them. A sum has at
-// most 25 bits and the sum of a column 17, so f32 loses little. Integer multiplications would take three times as long.
+// Returns the int8 sums of one slice of K minus what the zero point of A's row has added to them. A sum has at most 25
+// bits and the sum of a column 17, so f32 loses little. Integer multiplications would take three times as long.
 template <class L>
-LINFORMER_INLINE typename L::Batch sums_of_slice(const PartialSum* sums, const RowFactors& row,
-                                                 const ColumnSums<L>& columns) {
+LINFORMER_INLINE typename L::Batch sums_without_zero_point(const PartialSum* sums, const RowFactors& row,
+                                                           const ColumnSums<L>& columns) {
   using B = typename L::Batch;
   using I = IntegersOf<B>;
   I sum = load_sums<I>(sums);
@@ -54,24 +55,24 @@ LINFORMER_INLINE typename L::Batch sums_of_slice(const PartialSum* sums, const R
 // Returns the sums of one slice times the scale of their row, plus the scaled sums of earlier slices unless the slice
 // is the first. `at` is the index of the vector's first sum in the tile.
 template <class L>
-LINFORMER_INLINE typename L::Batch fold_sums(const TileSums& tile, int64_t at, const RowFactors& row,
-                                             const ColumnSums<L>& columns, bool first) {
+LINFORMER_INLINE typename L::Batch scaled_sums_so_far(const TileSums& tile, int64_t at, const RowFactors& row,
+                                                      const ColumnSums<L>& columns, bool first) {
   using B = typename L::Batch;
-  const B of_slice = sums_of_slice<L>(tile.sums + at, row, columns);
+  const B of_slice = sums_without_zero_point<L>(tile.sums + at, row, columns);
   if (first) return of_slice * B(row.scale);
   return L::fma(of_slice, B(row.scale), B::load_unaligned(tile.folded + at));
 }
 
 // Adds the scaled sums of a slice of K to tile.folded. It is called for all slices but the last.
 template <class L>
-void fold_slice(const GemmArgs& gemm, const TileSums& sums) {
+void add_scaled_slice(const GemmArgs& gemm, const TileSums& sums) {
   const TileSums tile = sums;  // A local copy, which stays in registers.
   const int32_t* const column_sums = gemm.b.sums + tile.slice * gemm.b.sums_ld + tile.col;
   for (int64_t j = 0; j < tile.cols; j += L::width) {
     const ColumnSums<L> columns(IntegersOf<typename L::Batch>::load_unaligned(column_sums + j));
     for (int64_t i = 0; i < tile.rows; ++i) {
       const int64_t at = i * slab_width + j;
-      fold_sums<L>(tile, at, tile.factors[i], columns, tile.slice == 0).store_unaligned(tile.folded + at);
+      scaled_sums_so_far<L>(tile, at, tile.factors[i], columns, tile.slice == 0).store_unaligned(tile.folded + at);
     }
   }
 }
@@ -82,8 +83,8 @@ struct Finish {
   using B = typename L::Batch;
   using I = IntegersOf<B>;
 
-  // The sums and scales of a vector of int8 columns of B. B has them padded to whole panels. `at` is the index of the
-  // first column in the tile.
+  // The sums and scales of a vector of int8 columns of B. In B both are padded to whole panels. `at` is the index of
+  // the first column in the tile.
   struct Columns {
     ColumnSums<L> sums;
     B scale;
@@ -97,10 +98,10 @@ struct Finish {
 
   // Returns a vector of finished sums plus `addend`. In int8 the sums are scaled. `at` is the index of the first sum in
   // the tile.
-  static LINFORMER_INLINE B scaled(const TileSums& tile, int64_t at, [[maybe_unused]] int64_t row,
-                                   const Columns& columns, B addend, [[maybe_unused]] bool first) {
+  static LINFORMER_INLINE B scale_and_add(const TileSums& tile, int64_t at, [[maybe_unused]] int64_t row,
+                                          const Columns& columns, B addend, [[maybe_unused]] bool first) {
     if constexpr (left == ElementType::int8) {
-      const B sum = fold_sums<L>(tile, at, tile.factors[row], columns.sums, first);
+      const B sum = scaled_sums_so_far<L>(tile, at, tile.factors[row], columns.sums, first);
       return L::fma(sum, columns.scale, addend);
     } else {
       return load_sums<B>(tile.sums + at) + addend;
@@ -121,8 +122,8 @@ LINFORMER_INLINE const float* biases_of(const GemmArgs& gemm, const TileSums& ti
   return gemm.epilogue.bias == nullptr ? nullptr : gemm.epilogue.bias + tile.col;
 }
 
-// The matrix that an epilogue adds at the end: the residual, or C itself if an int8 product accumulates. The sums of
-// other products that accumulate have begun with C.
+// The matrix that an epilogue adds at the end: the residual, or C itself if an int8 product accumulates. In f32 and
+// bf16 the sums of a product that accumulates have begun with the values of C.
 template <ElementType left>
 struct Addition {
   const float* from = nullptr;  // The address of the tile's first element, or null if nothing is added.
@@ -155,7 +156,7 @@ template <class L, ElementType left, ElementType out>
     const B bias = biases == nullptr ? B(0.f) : load_lanes<L>(biases + j, count, B(0.f));
     for (int64_t i = 0; i < tile.rows; ++i) {
       const B addend = row_bias == nullptr ? bias : B(row_bias[tile.row + i]) + bias;
-      B x = F::scaled(tile, i * slab_width + j, i, columns, addend, tile.slice == 0);
+      B x = F::scale_and_add(tile, i * slab_width + j, i, columns, addend, tile.slice == 0);
       if (activation != Activation::none) x = activated_any<L, left != ElementType::f32>(activation, x);
       if (addition.from != nullptr) x += load_lanes<L>(addition.from + i * addition.ld + j, count, B(0.f));
       F::template store<out>(gemm.c.data, (tile.row + i) * gemm.c.ld + tile.col + j, count, x);
@@ -190,10 +191,10 @@ class WholeRows {
     to_ = tile.row * ld_ + tile.col;
   }
   // Writes the next row of C.
-  LINFORMER_INLINE void finish() {
+  LINFORMER_INLINE void finish_row() {
     B x[vectors];
     LINFORMER_UNROLL for (int v = 0; v < vectors; ++v) {
-      x[v] = F::scaled(tile_, v * L::width, 0, columns_[v], bias_[v], one_slice || tile_.slice == 0);
+      x[v] = F::scale_and_add(tile_, v * L::width, 0, columns_[v], bias_[v], one_slice || tile_.slice == 0);
     }
     if constexpr (gelu) {
       LINFORMER_UNROLL for (int v = 0; v < vectors; ++v) x[v] = gelu_of<L, left != ElementType::f32>(x[v]);
@@ -226,7 +227,7 @@ template <class L, ElementType left, ElementType out, bool gelu, int vectors>
 [[gnu::noinline]] void finish_whole(const GemmArgs& gemm, const TileSums& tile) {
   WholeRows<L, left, out, gelu, vectors> rows;
   rows.begin(gemm, tile);
-  LINFORMER_ROLL for (int64_t i = tile.rows; i > 0; --i) rows.finish();
+  LINFORMER_ROLL for (int64_t i = tile.rows; i > 0; --i) rows.finish_row();
 }
 
 template <class L, ElementType left, ElementType out, int panels>
@@ -241,7 +242,7 @@ LINFORMER_INLINE void finish_as(const GemmArgs& gemm, const TileSums& tile) {
 }
 
 // Writes C from the finished sums of a tile. `panels` is the number of panels that most tiles have. Tiles with exactly
-// so many take the faster functions.
+// this number of whole panels are written by WholeRows, which is faster, if it has the steps of the epilogue.
 template <class L, ElementType left, int panels>
 LINFORMER_INLINE void finish_tile(const GemmArgs& gemm, const TileSums& tile) {
   if constexpr (left == ElementType::bf16) {

@@ -3,11 +3,11 @@
 // The loops, from the outermost to the innermost, run over chunks of `row_chunk` rows of A; slabs of up to three panels
 // of B (48 columns); blocks of K, so small that the slab's block stays in a near cache while all rows of the chunk are
 // multiplied by it; and register tiles. Between two blocks of K the sums of a tile lie in `partial` (24 KB on the
-// stack). They are not rounded, so blocking changes neither the order of accumulation nor any bit. The epilogue of a
-// tile runs right after its last block.
+// stack), or in C if there is no epilogue. They are not rounded, so blocking changes neither the order of accumulation
+// nor any bit. The epilogue of a tile runs right after its last block.
 //
-// f32, bf16 and int8 differ in one step only: 4 bytes of a row of A (1, 2 or 4 elements of K) times 64 bytes of a
-// panel. A Product struct defines this step.
+// A step of a tile is the same in f32, bf16 and int8: 4 bytes of a row of A (1, 2 or 4 elements of K) times 64 bytes
+// of a panel. A Product struct defines how they are multiplied. int8 also scales the sums after each block.
 #pragma once
 
 #include <utility>
@@ -22,7 +22,7 @@ namespace {
 
 inline constexpr int64_t row_chunk = 128;
 inline constexpr int64_t step_bytes = 64;        // The bytes of a panel in one step of K.
-inline constexpr int64_t least_stream_rows = 4;  // A lone tile with at least so many rows takes one panel at a time.
+inline constexpr int64_t least_stream_rows = 4;  // A lone tile with at least this many rows takes one panel at a time.
 inline constexpr int64_t near_bytes = 1 << 17;   // A C of at most this size stays in a near cache until it is written.
 // The steps of K in a block, after which sums go to `partial`. In int8 a block is a slice, whose sums are exact.
 template <class P>
@@ -30,12 +30,12 @@ inline constexpr int64_t k_block = P::left == ElementType::int8 ? int8_slice / 4
 // Whether the sums of a block are scaled and folded right after it, so that every block begins with sums of zero.
 template <class P>
 inline constexpr bool folds_blocks = P::left == ElementType::int8;
-// The steps of K in a block if weights are widened. There are fewer, because widened weights lie in a buffer on the
-// stack.
+// The steps of K in a block if weights are widened. The number is small, because widened weights lie in a buffer on
+// the stack.
 inline constexpr int64_t widened_steps = 256;
 
 // Loads 4 bytes of a row of A.
-LINFORMER_INLINE int32_t load_step(const char* a) {
+LINFORMER_INLINE int32_t load_4_bytes(const char* a) {
   int32_t bits;
   __builtin_memcpy(&bits, a, sizeof bits);
   return bits;
@@ -50,16 +50,17 @@ struct FloatProduct {
   using Right = Sum;
   static constexpr ElementType left = ElementType::f32;
   static constexpr int tile_rows = L::tile_rows;
-  static LINFORMER_INLINE Sum none() { return Sum(0.f); }
-  static LINFORMER_INLINE Left spread(const char* a) { return Sum(*reinterpret_cast<const float*>(a)); }
+  static LINFORMER_INLINE Sum zero() { return Sum(0.f); }
+  static LINFORMER_INLINE Left broadcast(const char* a) { return Sum(*reinterpret_cast<const float*>(a)); }
   static LINFORMER_INLINE Right load(const char* b) { return Sum::load_unaligned(reinterpret_cast<const float*>(b)); }
-  static LINFORMER_INLINE Sum add(Left a, Right b, Sum sum) { return L::fma(a, b, sum); }
+  static LINFORMER_INLINE Sum multiply_add(Left a, Right b, Sum sum) { return L::fma(a, b, sum); }
 };
 
 LINFORMER_INLINE void prefetch(uintptr_t address) { __builtin_prefetch(reinterpret_cast<const void*>(address), 0, 2); }
 
-// The weights that a tile prefetches at every fourth step: one cache line from `address` on. If few tiles share a slab,
-// and so also the lines of the next slab, each prefetches `steps` steps of as many panels as it multiplies.
+// The weights that a tile prefetches at every fourth step, from `address` on: one cache line or, if few tiles multiply
+// by the same slab, `steps` steps of as many panels as the tile multiplies. Together the tiles prefetch the next block
+// of the slab or the next slab.
 struct Ahead {
   uintptr_t address;
   int64_t panel, step;  // The bytes from one panel to the next, and from one step to the next.
@@ -78,9 +79,10 @@ struct SumsPlace {
   int64_t ld;
 };
 
-// Multiplies A[Rows, K] by B[K, Panels * 16] over `steps` steps of K, and adds the products to the sums at `place`, or
-// overwrites these if `first`. Each element has one accumulator, which takes K in order. Meanwhile the next weights are
-// prefetched from L3 or memory into L2. Without this every slab would begin with waiting.
+// Multiplies A[Rows, K] by B[K, Panels * 16] over `steps` steps of K, and adds the products to the sums at `place`. If
+// `first` or folds_blocks, it overwrites the sums instead. Each element has one accumulator, which takes K in order.
+// Meanwhile the next weights are prefetched from L3 or memory into L2. Without the prefetches every slab would begin by
+// waiting for its weights.
 template <class P, int Rows, int Panels>
 void multiply_tile(const char* a, int64_t a_stride, const char* b, int64_t panel_stride, int64_t steps, bool first,
                    SumsPlace place, const Ahead& next) {
@@ -93,11 +95,11 @@ void multiply_tile(const char* a, int64_t a_stride, const char* b, int64_t panel
   constexpr bool unrolled = Panels == P::Lanes::tile_panels && Rows < least_stream_rows;
   Sum sum[Rows][columns];
   // One address moves from row to row. The compiler would otherwise compute the addresses of all rows before the loop
-  // and keep them.
+  // and keep them in registers.
   PartialSum* row = place.first;
   if (folds_blocks<P> || first) {
     LINFORMER_UNROLL for (int i = 0; i < Rows; ++i) {
-      LINFORMER_UNROLL for (int j = 0; j < columns; ++j) sum[i][j] = P::none();
+      LINFORMER_UNROLL for (int j = 0; j < columns; ++j) sum[i][j] = P::zero();
     }
   } else {
     LINFORMER_UNROLL for (int i = 0; i < Rows; ++i) {
@@ -112,8 +114,8 @@ void multiply_tile(const char* a, int64_t a_stride, const char* b, int64_t panel
       right[j] = P::load(b + (j / per_panel) * panel_stride + (j % per_panel) * width * 4);
     }
     LINFORMER_UNROLL for (int i = 0; i < Rows; ++i) {
-      const typename P::Left left = P::spread(a + i * a_stride);
-      LINFORMER_UNROLL for (int j = 0; j < columns; ++j) sum[i][j] = P::add(left, right[j], sum[i][j]);
+      const typename P::Left left = P::broadcast(a + i * a_stride);
+      LINFORMER_UNROLL for (int j = 0; j < columns; ++j) sum[i][j] = P::multiply_add(left, right[j], sum[i][j]);
     }
     a += 4;
     b += step_bytes;
@@ -198,7 +200,7 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
   const char* left = static_cast<const char*>(gemm.a.data);
   const int64_t left_stride = gemm.a.ld * element_bytes(P::left);
   const Epilogue& epilogue = gemm.epilogue;
-  // If there is no epilogue, sums are kept in C itself. If the product accumulates, sums begin with the values of C.
+  // If `direct`, sums are kept in C itself. If `continues`, sums begin with the values of C.
   // `continues` is an integer, because GCC stored a bool as one byte and read four bytes for a mask register. Such a
   // read waits until all earlier stores are in the cache.
   const int64_t continues = !slices && epilogue.accumulate;
@@ -231,9 +233,9 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
       block = reinterpret_cast<const char*>(wide);
       block_stride = widened_steps * step_bytes;
     }
-    // A lone tile takes the time of reading its weights. It takes one panel after the other, which is one stream of
-    // memory, and prefetches the next panel meanwhile. This is 1.5 times as fast as three panels at once, if there are
-    // enough rows that additions to different sums overlap.
+    // The time of a lone tile is the time of reading its weights. It multiplies one panel after the other, which reads
+    // one stream of memory, and prefetches the next panel meanwhile. This is 1.5 times as fast as three panels at once,
+    // if there are enough rows that additions to different sums overlap.
     const bool streams = !widens && tiles == 1 && rows >= least_stream_rows;
     const bool by_lines = tiles >= 12;
     const int64_t sharing = tiles >= 4 ? 4 : tiles >= 2 ? 2 : 1;  // How many tiles share the steps of the next panels.
@@ -256,7 +258,8 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
                            static_cast<size_t>(cols) * sizeof(float));
         }
       }
-      // Two panels at once are multiplied only in tiles with all rows. For fewer rows they aren't worth a function.
+      // Two panels at once are multiplied only in tiles with all rows. For fewer rows this isn't worth another instance
+      // of multiply_tile().
       const int64_t together = streams || (panels == 2 && tile_rows < P::tile_rows) ? 1 : L::tile_panels;
       const char* a = left + (m0 + row) * left_stride + step0 * 4;
       for (int64_t p = 0; p < panels; p += together) {
@@ -284,7 +287,7 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
         tile.folded = folded + row * slab_width;
         if (!last) {
           tile.cols = panels * panel_width;
-          fold_slice<L>(gemm, tile);
+          add_scaled_slice<L>(gemm, tile);
         } else {
           finish_tile<L, P::left, L::tile_panels>(gemm, tile);
         }

@@ -15,9 +15,9 @@
 //   store_codes(p, a, b, c, d) stores four whole vectors as bytes, clamped to 0 to 255 (optional)
 //   store_bf16(p, count, x), store_pairs(p, a, b)   store values rounded to bf16, if the set multiplies bf16
 //   store_bf16_pair(p, a, b)   stores two whole vectors rounded to bf16 (optional)
-//   times_power(x, i)          returns x 2^i for whole i (optional)
+//   times_power_of_2(x, i)          returns x 2^i for whole i (optional)
 //   exp2_narrow(t), gelu_narrow(x), exp_of_softmax(x, lowest)   replace functions of math.h and rows.h (optional)
-// Templates with a Lanes struct as argument have internal linkage, because the struct has.
+// Templates with a Lanes struct as argument have internal linkage, because the struct has internal linkage.
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,8 @@ LINFORMER_INLINE To bits_as(const From& x) {
 #endif
 }
 
-// Functions that fold two lanes into one. If `b` is NaN, the result is NaN. If `a` is NaN, only the sum is.
+// Functions that fold two lanes into one. If `b` is NaN, the result is NaN. If only `a` is NaN, the sum is NaN, but the
+// maximum and the minimum are `b`.
 struct AddLanes {
   static LINFORMER_INLINE float fold(float a, float b) { return a + b; }
 };

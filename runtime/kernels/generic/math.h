@@ -1,5 +1,5 @@
 // Functions over xsimd batches: exp, tanh, sigmoid, SiLU and the two GELUs. The polynomials are weighted minimax fits
-// that were made for this file. Each comment states the error. NaN gives NaN.
+// that were made for this file. The comment on a function with a polynomial states its error. NaN gives NaN.
 #pragma once
 
 #include "base/types.h"
@@ -14,15 +14,15 @@ inline constexpr float round_to_integer = 12582912.f;  // 1.5 * 2^23. A float pl
 // Returns p 2^i, where `rounded` is i + round_to_integer. The low bits of `rounded` are i, and shifted left they change
 // an exponent by i. They are added to the exponent of 1 instead of that of p, because p may be NaN and must stay NaN.
 template <class L>
-LINFORMER_INLINE typename L::Batch times_power(typename L::Batch p, typename L::Batch rounded) {
+LINFORMER_INLINE typename L::Batch times_power_of_2(typename L::Batch p, typename L::Batch rounded) {
   using B = typename L::Batch;
   using I = IntegersOf<B>;
-  if constexpr (requires { L::times_power(p, p); }) return L::times_power(p, rounded - B(round_to_integer));
+  if constexpr (requires { L::times_power_of_2(p, p); }) return L::times_power_of_2(p, rounded - B(round_to_integer));
   return p * bits_as<B>(bits_as<I>(B(1.f)) + (bits_as<I>(rounded) << 23));
 }
 
-// Returns 2^t for t in [-126, 127.4]. t is the sum of `fraction` and the integer that `rounded` is plus
-// round_to_integer. The relative error is 1e-7, of which the polynomial has 2e-9.
+// Returns 2^t for t = i + fraction in [-126, 127.4], where `rounded` is i + round_to_integer for an integer i. The
+// relative error is 1e-7, of which the polynomial has 2e-9.
 template <class L>
 LINFORMER_INLINE typename L::Batch exp2_of_sum(typename L::Batch rounded, typename L::Batch fraction) {
   using B = typename L::Batch;
@@ -32,7 +32,7 @@ LINFORMER_INLINE typename L::Batch exp2_of_sum(typename L::Batch rounded, typena
   p = L::fma(p, fraction, B(0.24022648f));
   p = L::fma(p, fraction, B(0.6931472f));
   p = L::fma(p, fraction, B(1.f));
-  return times_power<L>(p, rounded);
+  return times_power_of_2<L>(p, rounded);
 }
 
 // Returns 2^t for t <= 0, for results that are rounded to bf16. The relative error is 3e-6. Results below 2^-126 are 0,
@@ -47,7 +47,7 @@ LINFORMER_INLINE typename L::Batch exp2_narrow(typename L::Batch t) {
   p = L::fma(p, fraction, B(0.24024744f));
   p = L::fma(p, fraction, B(0.69312179f));
   p = L::fma(p, fraction, B(0.99999928f));
-  return xsimd::select(t < B(-126.f), B(0.f), times_power<L>(p, rounded));
+  return xsimd::select(t < B(-126.f), B(0.f), times_power_of_2<L>(p, rounded));
 }
 
 inline constexpr float exp_lowest = -87.f;  // exp(-87) is about 1.6e-38.
@@ -150,23 +150,23 @@ LINFORMER_INLINE typename L::Batch gelu_tanh(typename L::Batch x) {
   return L::fma(B(0.f) - u, L::divide(e, B(1.f) + e), xsimd::max(B(0.f), x));
 }
 
-// Returns GELU. `narrow` is for products in bf16 or int8: the rounding of their operands changes more than the less
-// exact function does.
-template <class L, bool narrow = false>
+// Returns GELU. `narrow_operands` says whether x is a product of bf16 or int8 operands. Then a less exact function is
+// used, because the rounding of the operands causes larger errors than this function.
+template <class L, bool narrow_operands = false>
 LINFORMER_INLINE typename L::Batch gelu_of(typename L::Batch x) {
-  return narrow ? gelu_narrow<L>(x) : gelu<L>(x);
+  return narrow_operands ? gelu_narrow<L>(x) : gelu<L>(x);
 }
 
 // Returns any activation of x. It is called for each vector, because inlined in every loop it would be a tenth of the
 // kernels' code.
-template <class L, bool narrow = false>
+template <class L, bool narrow_operands = false>
 [[gnu::noinline]] typename L::Batch activated_any(Activation activation, typename L::Batch x) {
   using B = typename L::Batch;
   switch (activation) {
     case Activation::none:
       break;
     case Activation::gelu:
-      return gelu_of<L, narrow>(x);
+      return gelu_of<L, narrow_operands>(x);
     case Activation::relu:
       return xsimd::max(B(0.f), x);
     case Activation::gelu_tanh:

@@ -1,4 +1,4 @@
-// Converts rows of f32 to the left side of a product: to bf16, or to u8 with a scale for each row and slice.
+// Converts rows of f32 to the left operand of a product: to bf16, or to u8 with a scale for each row and slice.
 #pragma once
 
 #include "kernels/generic/rows.h"

@@ -28,8 +28,8 @@ void copy_panel_rows(const float* src, int64_t ld, int64_t rows, int64_t cols, f
   }
 }
 
-// Sets dst[i][j] = src[j][i] for i < rows, along K, and j < cols, along N. Both are at most 16, and the rest of the 16
-// x 16 block becomes zero.
+// Sets dst[i][j] = src[j][i] for i < rows, along K, and j < cols, along N. `rows` and `cols` are at most 16, and the
+// other elements of the 16 x 16 block of dst become zero.
 template <class L>
 void transpose_panel_rows(const float* src, int64_t ld, int64_t rows, int64_t cols, float* dst) {
   constexpr int w = L::transpose_width;
@@ -41,7 +41,7 @@ void transpose_panel_rows(const float* src, int64_t ld, int64_t rows, int64_t co
 }
 
 // Widens `k` rows of a panel at `src` to f32. In a panel of bf16, pairs of rows are interleaved, and in int8, groups of
-// four. int8 elements are multiplied by the scales of their columns. Up to 3 more rows are written.
+// four. int8 elements are multiplied by the scales of their columns. Up to 3 rows after these `k` are overwritten, too.
 template <class L, ElementType type>
 void widen_panel_rows(const RightMatrix& b, int64_t panel, const char* src, int64_t k, float* dst) {
   using B = typename L::Batch;

@@ -33,15 +33,15 @@ LINFORMER_INLINE void store_lanes(float* p, int64_t count, typename L::Batch x) 
   }
 }
 
-// The factor that turns exponents of e into the exponents of power(), which has base 2 if the results are rounded to
-// bf16.
+// The factor that turns exponents of e into the exponents of exp_or_exp2(), which has base 2 if the results are rounded
+// to bf16.
 template <ElementType out>
 inline constexpr float exponent_unit = out == ElementType::bf16 ? 1.44269502f : 1.f;
 
 // Returns exp(x), or 2^x for results in bf16, for x <= 0. The result is 0 if it is below exp(exp_lowest), or for bf16
 // below a limit that is at most 2^-126.
 template <class L, ElementType out>
-LINFORMER_INLINE typename L::Batch power(typename L::Batch x) {
+LINFORMER_INLINE typename L::Batch exp_or_exp2(typename L::Batch x) {
   using B = typename L::Batch;
   if constexpr (out == ElementType::bf16) return exp2_narrow<L>(x);
   if constexpr (requires { L::exp_of_softmax(x, exp_lowest); }) return L::exp_of_softmax(x, exp_lowest);
@@ -71,7 +71,7 @@ void softmax_rows(MutableMatrix matrix, float scale) {
       const B shift(shifts[r - first]);
       B sum(0.f);
       for_each_batch<L>(cols, [&](int64_t i, int64_t count) {
-        const B e = power<L, ElementType::f32>(load_lanes<L>(x + i, count, lowest) - shift);
+        const B e = exp_or_exp2<L, ElementType::f32>(load_lanes<L>(x + i, count, lowest) - shift);
         store_lanes<L>(x + i, count, e);
         sum += e;
       });
@@ -113,7 +113,7 @@ void softmax_step(MutableMatrix matrix, float scale, const OnlineSoftmax& state)
     for_each_batch<L>(end - first, [&](int64_t i, int64_t count) {
       const B before = load_lanes<L>(rescale + first + i, count, lowest);
       const B after = load_lanes<L>(row_max + first + i, count, B(0.f));
-      store_lanes<L>(rescale + first + i, count, power<L, ElementType::f32>((before - after) * to_exponent));
+      store_lanes<L>(rescale + first + i, count, exp_or_exp2<L, ElementType::f32>((before - after) * to_exponent));
     });
     for (int64_t r = first; r < end; ++r) {
       float* const row = x + r * ld;
@@ -123,7 +123,7 @@ void softmax_step(MutableMatrix matrix, float scale, const OnlineSoftmax& state)
       int64_t done = 0;
       // value * factor is rounded as the maximum was, so the difference is exactly 0 for the largest value.
       const auto exponential = [&](B value) __attribute__((always_inline)) {
-        return power<L, out>(value * factor - shift);
+        return exp_or_exp2<L, out>(value * factor - shift);
       };
       if constexpr (out == ElementType::bf16 && requires { L::store_bf16_pair(narrow, sum, sum); }) {
         for (; done + 2 * L::width <= cols; done += 2 * L::width) {

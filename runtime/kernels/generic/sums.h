@@ -7,7 +7,7 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// A sum before the epilogue: a float or, in int8, the bits of an int32.
+// A sum before the epilogue: in int8 the bits of an int32, otherwise a float.
 using PartialSum = float;
 
 // The most panels of B in a slab. The sums of a tile lie in rows that are as wide as a slab.
@@ -22,7 +22,7 @@ struct RowFactors {
 
 // The sums of a tile: rows [row, row + rows) by columns [col, col + cols) of C.
 struct TileSums {
-  const PartialSum* sums = nullptr;  // Its rows are slab_width apart.
+  const PartialSum* sums = nullptr;  // The rows of sums are slab_width apart.
   int64_t row = 0, rows = 0, col = 0, cols = 0;
   // The members below are for int8.
   int64_t slice = 0;                    // The slice of K.

@@ -1,11 +1,13 @@
 // Products by tiles of 16 rows x 64 bytes (AMX). The code is a template over the tile operations, so that tests can run
 // it with emulated tiles on any machine.
 //
-// The loops, from the outermost to the innermost, run over pairs of panels; blocks of 32 rows; slices of K; tiles of K.
-// A multiplication of tiles takes 16 cycles and one of the two ports for vectors of 512 bits. The other port is free,
-// so the epilogue of a block runs between the multiplications of the next block. If the block is whole, its epilogue a
-// frequent one and K at most one slice, one row of the epilogue follows each multiplication. Otherwise the epilogue
-// runs in pieces of a few rows, through a function pointer. If there is no epilogue, the sums are stored in C directly.
+// The loops, from the outermost to the innermost, run over chunks of rows (in bf16 all rows are one chunk); pairs of
+// panels; blocks of 32 rows; slices of K; tiles of K. A multiplication of tiles takes 16 cycles and one of the two
+// ports for vectors of 512 bits. The other port is free, so the epilogue of a block runs between the multiplications of
+// the next block. In int8, if the block has two whole panels and more than 16 rows, its epilogue has no row bias and no
+// activation except GELU, and K is at most one slice, one row of the epilogue follows each multiplication. Otherwise
+// the epilogue runs in pieces of a few rows, through a function pointer. If a bf16 product has no epilogue, the sums of
+// blocks with whole panels are stored in C directly.
 //
 // Tiles is a type with
 //   type                                    bf16 or int8
@@ -16,7 +18,7 @@
 //   load_panel<P>(b)                        loads 16 steps of panel P (0 or 1), 1 KB of consecutive bytes
 //   multiply<C>()                           sums C += row tile C / 2 x panel C % 2
 //   prefetch(address)                       prefetches a cache line into L2
-//   fold(...), finish(...)                  like fold_slice and finish_tile of finish.h
+//   add_scaled_slice(...), finish(...)      like add_scaled_slice and finish_tile of finish.h
 //   Rows<gelu>                              for int8: like WholeRows of finish.h for two panels, with the same bits
 // The sum of an element takes K in tiles of 64 bytes, in order, whatever the other rows and columns are.
 #pragma once
@@ -57,9 +59,9 @@ class TileProduct {
  private:
   static constexpr bool slices = Tiles::type == ElementType::int8;
   static constexpr int64_t width = element_bytes(Tiles::type), per_tile = tile_depth / width;
-  // The next panels are prefetched in whole (1) or by half (2). Lines on their way from L3 take the places of lines
-  // that come from L2. There are many of the latter in bf16, because two panels are usually larger than L1, so
-  // prefetching half is 20 % faster there than prefetching all.
+  // Of the next panels, all lines (1) or half of the lines (2) are prefetched. Lines on their way from L3 take the
+  // places of lines that come from L2. In bf16 many lines come from L2, because two panels are usually larger than L1,
+  // so prefetching half is 20 % faster than prefetching all.
   static constexpr int64_t prefetched_part = slices ? 1 : 2;
 
   // The row factors of 32 rows with the largest K.
@@ -99,7 +101,7 @@ class TileProduct {
     const int64_t col = panel * panel_width, left_cols = gemm_.c.cols - col;
     const bool more = left_cols >= 2 * count * panel_width;  // Whether at least as many panels follow.
     const int64_t blocks = (all_rows + tiled_rows - 1) / tiled_rows;
-    // Prefetches and pieces of the epilogue are spread evenly over blocks and steps.
+    // Prefetches are spread evenly over all blocks and steps, and pieces of the epilogue over the steps of a block.
     const int64_t most_steps = all_steps < slice_steps ? all_steps : slice_steps;
     const int64_t all_pieces = tiled_rows / piece_rows_;
     const int64_t lines_of_block = (most_steps * tile_side / prefetched_part + blocks - 1) / blocks;
@@ -110,8 +112,8 @@ class TileProduct {
       const int64_t row = row0 + b * tiled_rows, rows_left = all_rows - b * tiled_rows;
       Block block{row, rows_left < tiled_rows ? rows_left : tiled_rows, col,
                   left_cols < count * panel_width ? left_cols : count * panel_width};
-      place(&block, count);
-      if (continues() && !block.direct) begin_with_copy(block);
+      choose_sums_address(&block, count);
+      if (accumulates() && !block.direct) copy_c_to_sums(block);
       const bool two = block.rows > tile_side;
       // Configuring takes as long as a few multiplications and clears the registers, so it is only done if the shape
       // changes.
@@ -131,7 +133,7 @@ class TileProduct {
           ahead = {panels + count * stride + first * 64, (end < lines ? end : lines) - first};
         }
         const Step step_of = {two, a, a_stride, panels, stride, steps, ahead};
-        if (count == 2 && two && by_rows_ != nullptr && whole(held_)) {
+        if (count == 2 && two && by_rows_ != nullptr && fills_two_panels(held_)) {
           (this->*by_rows_)(block, step_of);
         } else if (count == 2) {
           sum_tiles<2, NoRows>(block, step_of);
@@ -152,8 +154,8 @@ class TileProduct {
     int64_t steps;
     Ahead ahead;
   };
-  // Returns the step of the next block at which the epilogue of a block begins. Earlier the stores of its sums would
-  // still be in progress.
+  // Returns the step of the next block at which the epilogue of a block begins. At an earlier step the stores of that
+  // block's sums would still be in progress.
   static int64_t epilogue_delay(int64_t steps) { return steps > 2 * first_epilogue_step ? first_epilogue_step : 1; }
   // Takes the place of Tiles::Rows if the epilogue doesn't run row by row.
   struct NoRows {};
@@ -174,35 +176,35 @@ class TileProduct {
       if constexpr (rowwise) {
         if (rows_left == 0) return;
         --rows_left;
-        rows.finish();
+        rows.finish_row();
       }
     };
     for (int64_t step = 0; step < steps; ++step) {
       const bool first = step == 0;
       tiles_.template load_rows<0>(a, a_stride);
       tiles_.template load_panel<0>(panels);
-      if (first) begin<0>(block);
+      if (first) begin_register<0>(block);
       tiles_.template multiply<0>();
       finish_row();
       if constexpr (Panels == 2) {
         tiles_.template load_panel<1>(panels + stride);
-        if (first) begin<1>(block);
+        if (first) begin_register<1>(block);
         tiles_.template multiply<1>();
         finish_row();
       }
       if (two) {
         tiles_.template load_rows<1>(a + tile_side * a_stride, a_stride);
-        if (first) begin<2>(block);
+        if (first) begin_register<2>(block);
         tiles_.template multiply<2>();
         finish_row();
         if constexpr (Panels == 2) {
-          if (first) begin<3>(block);
+          if (first) begin_register<3>(block);
           tiles_.template multiply<3>();
           finish_row();
         }
       }
       if (first) {
-        if (holds_ && !held_.direct) stored();
+        if (holds_ && !held_.direct) mark_sums_stored();
         held_ = block;
         holds_ = true;
       }
@@ -232,7 +234,7 @@ class TileProduct {
   using SumTiles = void (TileProduct::*)(const Block& block, const Step& of);
   // Returns the function for whole blocks whose epilogue runs row by row, or null if the epilogue must run in pieces.
   // In bf16 the multiplications of a block take twice as long, and running the epilogue row by row gave no gain.
-  SumTiles by_rows() const {
+  SumTiles rowwise_sum_tiles() const {
     if constexpr (slices) {
       const Epilogue& epilogue = gemm_.epilogue;
       if (slice_count_ > 1 || epilogue.row_bias != nullptr) return nullptr;
@@ -245,11 +247,11 @@ class TileProduct {
     }
     return nullptr;
   }
-  // Returns whether the block whose sums are in registers has whole vectors, or there is no such block.
-  bool whole(const Block& held) const { return !holds_ || held.cols == 2 * panel_width; }
+  // Returns whether the block whose sums are in registers has two whole panels, or there is no such block.
+  bool fills_two_panels(const Block& held) const { return !holds_ || held.cols == 2 * panel_width; }
 
-  // Decides whether the block keeps its sums in C itself, which it does if there is no epilogue.
-  [[gnu::noinline]] void place(Block* block, int64_t panels) {
+  // Decides whether a block keeps its sums in C itself: in bf16, if there is no epilogue and its panels are whole.
+  [[gnu::noinline]] void choose_sums_address(Block* block, int64_t panels) {
     const Epilogue& epilogue = gemm_.epilogue;
     block->direct = !slices && gemm_.c.type == ElementType::f32 && block->cols == panels * panel_width &&
                     epilogue.bias == nullptr && epilogue.row_bias == nullptr &&
@@ -267,9 +269,9 @@ class TileProduct {
     tiles_.template store<C>(sums_of<C>(held_), held_.stride);
   }
   // Returns whether the sums begin with the values of C.
-  bool continues() const { return !slices && gemm_.epilogue.accumulate; }
+  bool accumulates() const { return !slices && gemm_.epilogue.accumulate; }
   // Copies the values of C to the place of the sums, for a block that doesn't keep its sums in C itself.
-  [[gnu::noinline]] void begin_with_copy(const Block& block) {
+  [[gnu::noinline]] void copy_c_to_sums(const Block& block) {
     finish_all();
     for (int64_t i = 0; i < block.rows; ++i) {
       const float* from = gemm_.c.floats().row(block.row + i) + block.col;
@@ -278,16 +280,16 @@ class TileProduct {
   }
   // Stores register C for the block before and prepares it for this block.
   template <int C>
-  void begin(const Block& block) {
+  void begin_register(const Block& block) {
     if (holds_) store<C>();
-    if (continues()) {
+    if (accumulates()) {
       tiles_.template load<C>(sums_of<C>(block), block.stride);
     } else {
       tiles_.template zero<C>();
     }
   }
   // Notes that the sums of the held block are in memory, so that its epilogue can run.
-  void stored() {
+  void mark_sums_stored() {
     done_ = held_;
     finished_ = 0;
   }
@@ -300,7 +302,7 @@ class TileProduct {
     if (shape_rows_ > tile_side && shape_panels_ == 2) store<3>();
     holds_ = false;
     if (held_.direct) return;
-    stored();
+    mark_sums_stored();
     while (finished_ < tiled_rows) finish_piece();
   }
 
@@ -324,7 +326,7 @@ class TileProduct {
     if constexpr (slices) {
       if (!done_.last) {
         tile.cols = (done_.cols + panel_width - 1) / panel_width * panel_width;
-        return tiles_.fold(gemm_, tile);
+        return tiles_.add_scaled_slice(gemm_, tile);
       }
     }
     tiles_.finish(gemm_, tile);
@@ -342,7 +344,7 @@ class TileProduct {
   alignas(64) PartialSum sums_[block_sums];
   alignas(64) float folded_[slices ? block_sums : 1];
   const int64_t slice_count_ = slices ? int8_slices(gemm_.a.cols) : 1;
-  const SumTiles by_rows_ = by_rows();
+  const SumTiles by_rows_ = rowwise_sum_tiles();
   int64_t first_factor_ = 0, factor_rows_ = 0;
   RowFactors factors_[slices ? most_factors : 1];
 };

@@ -7,8 +7,8 @@ namespace LINFORMER_NAMESPACE {
 namespace {
 
 struct Lanes : NeonLanes {
-  // Rounds to bf16. The instruction keeps subnormals, so they are set to zero before, as every other set does. BFDOT
-  // also reads them as zeros.
+  // Rounds to bf16. The conversion instruction keeps subnormals, so they are set to zero before it. The other
+  // instruction sets also round subnormals to zero, and BFDOT reads them as zeros.
   static LINFORMER_INLINE uint16x4_t rounded(float32x4_t x) {
     const uint32x4_t sign = vandq_u32(vreinterpretq_u32_f32(x), vdupq_n_u32(0x80000000u));
     const uint32x4_t subnormal = vcltq_f32(vabsq_f32(x), vdupq_n_f32(0x1p-126f));
@@ -39,12 +39,12 @@ struct Bf16Product {
   using Right = bfloat16x8_t;
   static constexpr ElementType left = ElementType::bf16;
   static constexpr int tile_rows = Lanes::tile_rows;
-  static LINFORMER_INLINE Sum none() { return Sum(0.f); }
-  static LINFORMER_INLINE Left spread(const char* a) { return vreinterpretq_bf16_s32(vdupq_n_s32(load_step(a))); }
+  static LINFORMER_INLINE Sum zero() { return Sum(0.f); }
+  static LINFORMER_INLINE Left broadcast(const char* a) { return vreinterpretq_bf16_s32(vdupq_n_s32(load_4_bytes(a))); }
   static LINFORMER_INLINE Right load(const char* b) {
     return vreinterpretq_bf16_u16(vld1q_u16(reinterpret_cast<const uint16_t*>(b)));
   }
-  static LINFORMER_INLINE Sum add(Left a, Right b, Sum sum) { return vbfdotq_f32(sum, a, b); }
+  static LINFORMER_INLINE Sum multiply_add(Left a, Right b, Sum sum) { return vbfdotq_f32(sum, a, b); }
 };
 
 void gemm(const GemmArgs& args) { multiply_all<Bf16Product>(args); }

@@ -19,12 +19,12 @@ struct Int8Product {
   using Right = int8x16_t;
   static constexpr ElementType left = ElementType::int8;
   static constexpr int tile_rows = Lanes::tile_rows;
-  static LINFORMER_INLINE Sum none() { return Sum(0); }
-  static LINFORMER_INLINE Left spread(const char* a) {
-    return veorq_s8(vreinterpretq_s8_s32(vdupq_n_s32(load_step(a))), vdupq_n_s8(-128));
+  static LINFORMER_INLINE Sum zero() { return Sum(0); }
+  static LINFORMER_INLINE Left broadcast(const char* a) {
+    return veorq_s8(vreinterpretq_s8_s32(vdupq_n_s32(load_4_bytes(a))), vdupq_n_s8(-128));
   }
   static LINFORMER_INLINE Right load(const char* b) { return vld1q_s8(reinterpret_cast<const int8_t*>(b)); }
-  static LINFORMER_INLINE Sum add(Left a, Right b, Sum sum) { return vdotq_s32(sum, a, b); }
+  static LINFORMER_INLINE Sum multiply_add(Left a, Right b, Sum sum) { return vdotq_s32(sum, a, b); }
 };
 
 void gemm(const GemmArgs& args) { multiply_all<Int8Product>(args); }

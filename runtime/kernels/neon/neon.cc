@@ -15,13 +15,13 @@ struct Int8Product {
   using Right = int8x16_t;  // Four columns, with four elements of K each.
   static constexpr ElementType left = ElementType::int8;
   static constexpr int tile_rows = Lanes::tile_rows;
-  static LINFORMER_INLINE Sum none() { return Sum(0); }
-  static LINFORMER_INLINE Left spread(const char* a) {
-    const uint8x8_t bytes = vreinterpret_u8_s32(vdup_n_s32(load_step(a)));
+  static LINFORMER_INLINE Sum zero() { return Sum(0); }
+  static LINFORMER_INLINE Left broadcast(const char* a) {
+    const uint8x8_t bytes = vreinterpret_u8_s32(vdup_n_s32(load_4_bytes(a)));
     return vget_low_s16(vreinterpretq_s16_u16(vmovl_u8(bytes)));
   }
   static LINFORMER_INLINE Right load(const char* b) { return vld1q_s8(reinterpret_cast<const int8_t*>(b)); }
-  static LINFORMER_INLINE Sum add(Left a, Right b, Sum sum) {
+  static LINFORMER_INLINE Sum multiply_add(Left a, Right b, Sum sum) {
     const int16x8_t low = vmovl_s8(vget_low_s8(b)), high = vmovl_s8(vget_high_s8(b));
     const int32x4_t first = vpaddq_s32(vmull_s16(vget_low_s16(low), a), vmull_s16(vget_high_s16(low), a));
     const int32x4_t second = vpaddq_s32(vmull_s16(vget_low_s16(high), a), vmull_s16(vget_high_s16(high), a));

@@ -34,7 +34,7 @@ uint32_t without_case(uint32_t code_point) { return code_point == 0x130 ? code_p
 bool same_but_for_case(std::string_view a, std::string_view b) {
   size_t i = 0, j = 0;
   while (i < a.size() && j < b.size()) {
-    if (without_case(next_repaired(a, &i)) != without_case(next_repaired(b, &j))) return false;
+    if (without_case(next_repaired_code_point(a, &i)) != without_case(next_repaired_code_point(b, &j))) return false;
   }
   return i == a.size() && j == b.size();
 }
@@ -59,7 +59,7 @@ bool AnswerSpans::better(const Span& a, const Span& b) {
 }
 
 // Stores the top_k best spans of a window in best_, with the best first. Returns false if there is no memory.
-bool AnswerSpans::select(std::span<const double> begins, std::span<const double> ends) {
+bool AnswerSpans::select_best_spans(std::span<const double> begins, std::span<const double> ends) {
   best_.clear();
   for (size_t begin = 0; begin < begins.size(); ++begin) {
     const size_t end_of_ends = begin + std::min(max_tokens_, ends.size() - begin);
@@ -82,7 +82,7 @@ bool AnswerSpans::add(const SpanLogits& window) {
   double null_begin = 0, null_end = 0;
   if (!softmax(window.begins.span(), window.has_null ? &window.null_begin : nullptr, &begins_, &null_begin) ||
       !softmax(window.ends.span(), window.has_null ? &window.null_end : nullptr, &ends_, &null_end) ||
-      !select(begins_.span(), ends_.span())) {
+      !select_best_spans(begins_.span(), ends_.span())) {
     return false;
   }
   null_score_ = std::min(null_score_, null_begin * null_end);
@@ -99,14 +99,14 @@ bool AnswerSpans::add(const SpanLogits& window) {
 uint64_t AnswerSpans::hash_of(std::string_view text) const {
   uint64_t hash = 0;
   for (size_t at = 0; at < text.size();) {
-    hash = (hash ^ without_case(next_repaired(text, &at))) * point_;
+    hash = (hash ^ without_case(next_repaired_code_point(text, &at))) * point_;
     hash ^= hash >> 29;
   }
   return hash;
 }
 
-// Merges spans whose texts are equal but for case into the first of them, and adds their scores.
-void AnswerSpans::merge() {
+// Merges spans whose texts differ at most in upper and lower case into the first of them, and adds their scores.
+void AnswerSpans::merge_equal_answers() {
   std::sort(found_.begin(), found_.end(),
             [](const Found& a, const Found& b) { return a.hash != b.hash ? a.hash < b.hash : a.index < b.index; });
   size_t kept = 0, run = 0;  // `run` is the first of the kept spans that have the same hash as span i.
@@ -124,7 +124,7 @@ void AnswerSpans::merge() {
 }
 
 bool AnswerSpans::finish(Array<Answer>* answers) {
-  merge();
+  merge_equal_answers();
   if (no_answer_) {
     Answer none;
     none.no_answer = true;

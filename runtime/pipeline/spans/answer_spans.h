@@ -53,15 +53,15 @@ class AnswerSpans {
     size_t index;
   };
   static bool better(const Span& a, const Span& b);
-  bool select(std::span<const double> begins, std::span<const double> ends);
+  bool select_best_spans(std::span<const double> begins, std::span<const double> ends);
   uint64_t hash_of(std::string_view text) const;
-  void merge();
+  void merge_equal_answers();
 
   size_t max_tokens_, top_k_;
   bool no_answer_;
   uint64_t point_;  // A random factor of the hash, so that no context can be made to give many spans the same hash.
   CodePoints points_;
-  double null_score_ = 1;        // The score of "no answer", which is the lowest of the windows' scores.
+  double null_score_ = 1;        // The score of "no answer", which is the lowest that a window gives it.
   Array<double> begins_, ends_;  // The probabilities of a window's tokens.
   Array<Span> best_;             // The best spans of a window, as a heap with the worst span on top.
   Array<Found> found_;           // The best spans of all windows.

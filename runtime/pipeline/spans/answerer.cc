@@ -11,7 +11,7 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-Status no_memory_for_answerer() { return Status::error(Code::out_of_memory, "no memory for an answerer"); }
+Status no_memory_to_answer() { return Status::error(Code::out_of_memory, "no memory to answer questions"); }
 
 // Returns `asked` if that head scores spans, or the first head that does if `asked` is -1.
 Result<int> answering_head(const Model& model, int asked) {
@@ -62,7 +62,7 @@ struct Answerer::State {
   };
 
   Status start(size_t begin, size_t count);
-  Status take(const TokenScores& scores);
+  Status on_scores(const TokenScores& scores);
   std::span<const Answer> answers_of(size_t index) const {
     const Found& text = found[index - chunk];
     return workers[text.worker].answers.span().subspan(text.begin, text.count);
@@ -93,25 +93,27 @@ Result<Answerer> Answerer::create(std::shared_ptr<const Model> model, const Answ
   const Result<int> head = answering_head(*model, options.head);
   if (!head.ok()) return head.status();
   std::unique_ptr<State> state(new (std::nothrow) State);
-  if (!state) return no_memory_for_answerer();
-  TokenScoresTaker taker;
-  taker.context = state.get();
-  taker.start = [](void* answerer, size_t begin, size_t count) {
+  if (!state) return no_memory_to_answer();
+  TokenScoresCallbacks callbacks;
+  callbacks.context = state.get();
+  callbacks.start = [](void* answerer, size_t begin, size_t count) {
     return static_cast<State*>(answerer)->start(begin, count);
   };
-  taker.check = [](const TextInput& input) {
+  callbacks.check = [](const TextInput& input) {
     return input.pair ? Status()
                       : Status::error(Code::invalid_argument, "a question is answered from a context: give one");
   };
-  taker.take = [](void* answerer, const TokenScores& scores) { return static_cast<State*>(answerer)->take(scores); };
+  callbacks.on_scores = [](void* answerer, const TokenScores& scores) {
+    return static_cast<State*>(answerer)->on_scores(scores);
+  };
   Result<TextRunner> runner =
-      taker.create_runner(model, Output::logits({}, *head), reading(*model, options.texts), true);
+      callbacks.create_runner(model, Output::logits({}, *head), reading(*model, options.texts), true);
   if (!runner.ok()) return runner.status();
   state->head = *head;
   state->runner = std::move(*runner);
   for (size_t i = 0; i < state->runner->sessions().size(); ++i) {
     AnswerSpans spans(options.max_answer_tokens, options.top_k, options.no_answer);
-    if (!state->workers.try_push(State::Worker(std::move(spans)))) return no_memory_for_answerer();
+    if (!state->workers.try_push(State::Worker(std::move(spans)))) return no_memory_to_answer();
   }
   return Answerer(std::move(state));
 }
@@ -120,16 +122,16 @@ Status Answerer::State::start(size_t begin, size_t count) {
   chunk = begin;
   for (Worker& worker : workers) worker.answers.clear();
   found.clear();
-  return found.try_resize(count) ? Status() : no_memory_for_answerer();
+  return found.try_resize(count) ? Status() : no_memory_to_answer();
 }
 
-Status Answerer::State::take(const TokenScores& scores) {
+Status Answerer::State::on_scores(const TokenScores& scores) {
   Worker& worker = workers[scores.worker];
   SpanLogits& logits = worker.logits;
   Found& text = found[scores.text];
   if (scores.window == 0) {
     text = {scores.worker, worker.answers.size(), 0};
-    if (!worker.spans.start(*scores.input.pair)) return no_memory_for_answerer();
+    if (!worker.spans.start(*scores.input.pair)) return no_memory_to_answer();
   }
   logits.clear();
   for (size_t row = 0; row < scores.tokens.size(); ++row) {
@@ -144,11 +146,11 @@ Status Answerer::State::take(const TokenScores& scores) {
     if (scores.texts[token] != 1) continue;
     if (!logits.begins.try_push(begin) || !logits.ends.try_push(end) ||
         !logits.offsets.try_push(scores.offsets[token])) {
-      return no_memory_for_answerer();
+      return no_memory_to_answer();
     }
   }
-  if (!worker.spans.add(logits)) return no_memory_for_answerer();
-  if (scores.window + 1 == scores.windows && !worker.spans.finish(&worker.answers)) return no_memory_for_answerer();
+  if (!worker.spans.add(logits)) return no_memory_to_answer();
+  if (scores.window + 1 == scores.windows && !worker.spans.finish(&worker.answers)) return no_memory_to_answer();
   text.count = worker.answers.size() - text.begin;
   return {};
 }

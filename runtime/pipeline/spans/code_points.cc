@@ -13,7 +13,7 @@ bool CodePoints::index(std::string_view text) {
   if (ascii_) return true;
   for (size_t at = 0, count = 0; at < text.size(); ++count) {
     if (count % step == 0 && !bytes_.try_push(at)) return false;
-    next_repaired(text, &at);
+    next_repaired_code_point(text, &at);
   }
   return true;
 }
@@ -22,7 +22,7 @@ size_t CodePoints::byte_of(uint32_t code_point) const {
   if (ascii_) return std::min<size_t>(code_point, text_.size());
   if (code_point / step >= bytes_.size()) return text_.size();
   size_t at = bytes_[code_point / step];
-  for (uint32_t i = code_point % step; i > 0 && at < text_.size(); --i) next_repaired(text_, &at);
+  for (uint32_t i = code_point % step; i > 0 && at < text_.size(); --i) next_repaired_code_point(text_, &at);
   return at;
 }
 

@@ -15,7 +15,7 @@ Status no_memory_for_labels() { return Status::error(Code::out_of_memory, "no me
 
 uint32_t count_characters(std::string_view text) {
   uint32_t count = 0;
-  for (size_t at = 0; at < text.size(); ++count) next_repaired(text, &at);
+  for (size_t at = 0; at < text.size(); ++count) next_repaired_code_point(text, &at);
   return count;
 }
 
@@ -90,7 +90,7 @@ bool EntityBuilder::start(std::string_view text) {
   return points_.index(text);
 }
 
-EntityBuilder::Tagged EntityBuilder::best_of(const float* probabilities, Offset offset) const {
+EntityBuilder::Tagged EntityBuilder::best_label(const float* probabilities, Offset offset) const {
   const size_t label =
       static_cast<size_t>(std::max_element(probabilities, probabilities + labels_.size()) - probabilities);
   return {label, probabilities[label], offset};
@@ -98,10 +98,11 @@ EntityBuilder::Tagged EntityBuilder::best_of(const float* probabilities, Offset 
 
 bool EntityBuilder::add(int32_t id, Offset offset, const float* probabilities, Array<Entity>* entities) {
   const bool average = aggregation_ == Aggregation::average;
-  const Tagged tagged = best_of(probabilities, offset);
-  if (aggregation_ == Aggregation::none) return emit(labels_[tagged.label].name, tagged.score, offset, entities);
-  if (aggregation_ == Aggregation::simple) return group(tagged, entities);
-  if (word_tokens_ > 0 && words_->continues(id, offset, points_)) {
+  const Tagged tagged = best_label(probabilities, offset);
+  if (aggregation_ == Aggregation::none)
+    return append_entity(labels_[tagged.label].name, tagged.score, offset, entities);
+  if (aggregation_ == Aggregation::simple) return add_to_group(tagged, entities);
+  if (word_tokens_ > 0 && words_->continues_word(id, offset, points_)) {
     ++word_tokens_;
     word_.offset.end = offset.end;
     if (average) {
@@ -123,13 +124,13 @@ bool EntityBuilder::end_word(Array<Entity>* entities) {
   if (word_tokens_ == 0) return true;
   if (aggregation_ == Aggregation::average) {
     for (float& sum : sums_) sum /= static_cast<float>(word_tokens_);
-    word_ = best_of(sums_.data(), word_.offset);
+    word_ = best_label(sums_.data(), word_.offset);
   }
   word_tokens_ = 0;
-  return group(word_, entities);
+  return add_to_group(word_, entities);
 }
 
-bool EntityBuilder::group(const Tagged& tagged, Array<Entity>* entities) {
+bool EntityBuilder::add_to_group(const Tagged& tagged, Array<Entity>* entities) {
   const TagLabels::Label& label = labels_[tagged.label];
   if (group_members_ > 0 && !label.begins && label.tag == labels_[group_.label].tag) {
     ++group_members_;
@@ -148,10 +149,10 @@ bool EntityBuilder::end_group(Array<Entity>* entities) {
   if (group_members_ == 0) return true;
   const double score = group_score_ / static_cast<double>(group_members_);
   group_members_ = 0;
-  return emit(labels_[group_.label].entity, score, group_.offset, entities);
+  return append_entity(labels_[group_.label].entity, score, group_.offset, entities);
 }
 
-bool EntityBuilder::emit(std::string_view label, double score, Offset offset, Array<Entity>* entities) const {
+bool EntityBuilder::append_entity(std::string_view label, double score, Offset offset, Array<Entity>* entities) const {
   if (label == outside) return true;
   return entities->try_push({label, static_cast<float>(score), offset, points_.text_of(offset)});
 }

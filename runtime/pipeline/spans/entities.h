@@ -19,8 +19,8 @@ class TagLabels {
  public:
   struct Label {
     std::string_view name;    // The model's name of the class, or the number of the class if the model has no name.
-    std::string_view entity;  // The part of the name after its first '-'. It names a group that this label begins.
-    int32_t tag = 0;          // Labels of the same entity, such as "B-PER" and "I-PER", have the same number.
+    std::string_view entity;  // What follows the first '-' in the name, or the whole name. Names a group of tokens.
+    int32_t tag = 0;          // Labels that are equal without "B-" or "I-" at the start have the same number.
     bool begins = false;      // The name starts with "B-".
   };
 
@@ -40,14 +40,14 @@ class WordRule {
   // Returns whether a token continues the word before it. `offset` is its place in the text of `points`. With WordPiece
   // a token with "##" has a name that is longer than its place in the text. With other tokenizers a token continues a
   // word if no space stands before it or at its start.
-  bool continues(int32_t id, Offset offset, const CodePoints& points) const {
+  bool continues_word(int32_t id, Offset offset, const CodePoints& points) const {
     if (id == unk_) return false;
-    if (prefixed_) return length_of(id) != offset.end - offset.begin;
+    if (prefixed_) return name_length(id) != offset.end - offset.begin;
     return offset.begin > 0 && !points.is_space(offset.begin - 1) && !points.is_space(offset.begin);
   }
 
  private:
-  uint32_t length_of(int32_t id) const {
+  uint32_t name_length(int32_t id) const {
     return id >= 0 && static_cast<size_t>(id) < lengths_.size() ? lengths_[static_cast<size_t>(id)] : 0;
   }
 
@@ -76,11 +76,11 @@ class EntityBuilder {
     float score;
     Offset offset;
   };
-  Tagged best_of(const float* probabilities, Offset offset) const;
+  Tagged best_label(const float* probabilities, Offset offset) const;
   bool end_word(Array<Entity>* entities);
-  bool group(const Tagged& tagged, Array<Entity>* entities);
+  bool add_to_group(const Tagged& tagged, Array<Entity>* entities);
   bool end_group(Array<Entity>* entities);
-  bool emit(std::string_view label, double score, Offset offset, Array<Entity>* entities) const;
+  bool append_entity(std::string_view label, double score, Offset offset, Array<Entity>* entities) const;
 
   Aggregation aggregation_;
   std::span<const TagLabels::Label> labels_;

@@ -11,7 +11,7 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-Status no_memory_for_tagger() { return Status::error(Code::out_of_memory, "no memory for a tagger"); }
+Status no_memory_to_tag() { return Status::error(Code::out_of_memory, "no memory to tag texts"); }
 
 // Returns `asked` if that head labels each token, or the first head that does if `asked` is -1.
 Result<int> labelling_head(const Model& model, int asked) {
@@ -25,7 +25,8 @@ Result<int> labelling_head(const Model& model, int asked) {
     if (head.each_token && head.kind == HeadKind::single_label) return i;
     spans = spans || head.spans;
   }
-  const char* use = spans ? "ask an Answerer, whose head it has" : "ask a Classifier, or take a session's logits";
+  const char* use =
+      spans ? "use an Answerer: the model has a head for it" : "ask a Classifier, or take a session's logits";
   if (asked < 0) {
     return Status::error(Code::invalid_argument, "no head of this model gives each token a label: %s", use);
   }
@@ -49,7 +50,7 @@ struct Tagger::State {
   };
 
   Status start(size_t begin, size_t count);
-  Status take(const TokenScores& scores);
+  Status on_scores(const TokenScores& scores);
   std::span<const Entity> entities_of(size_t index) const {
     const Found& text = found[index - chunk];
     return workers[text.worker].entities.span().subspan(text.begin, text.count);
@@ -78,18 +79,20 @@ Result<Tagger> Tagger::create(std::shared_ptr<const Model> model, const TaggerOp
   const Result<int> head = labelling_head(*model, options.head);
   if (!head.ok()) return head.status();
   std::unique_ptr<State> state(new (std::nothrow) State);
-  if (!state) return no_memory_for_tagger();
-  TokenScoresTaker taker;
-  taker.context = state.get();
-  taker.start = [](void* tagger, size_t begin, size_t count) {
+  if (!state) return no_memory_to_tag();
+  TokenScoresCallbacks callbacks;
+  callbacks.context = state.get();
+  callbacks.start = [](void* tagger, size_t begin, size_t count) {
     return static_cast<State*>(tagger)->start(begin, count);
   };
-  taker.check = [](const TextInput& input) {
+  callbacks.check = [](const TextInput& input) {
     return !input.pair ? Status()
                        : Status::error(Code::invalid_argument, "a tagger reads one text: give it without a second one");
   };
-  taker.take = [](void* tagger, const TokenScores& scores) { return static_cast<State*>(tagger)->take(scores); };
-  Result<TextRunner> runner = taker.create_runner(model, Output::probabilities({}, *head), options.texts);
+  callbacks.on_scores = [](void* tagger, const TokenScores& scores) {
+    return static_cast<State*>(tagger)->on_scores(scores);
+  };
+  Result<TextRunner> runner = callbacks.create_runner(model, Output::probabilities({}, *head), options.texts);
   if (!runner.ok()) return runner.status();
   state->head = *head;
   state->runner = std::move(*runner);
@@ -98,7 +101,7 @@ Result<Tagger> Tagger::create(std::shared_ptr<const Model> model, const TaggerOp
   if (by_word) LINFORMER_TRY(state->words.create(*model));
   for (size_t i = 0; i < state->runner->sessions().size(); ++i) {
     EntityBuilder builder(options.aggregation, state->labels.labels(), &state->words);
-    if (!state->workers.try_push(State::Worker(std::move(builder)))) return no_memory_for_tagger();
+    if (!state->workers.try_push(State::Worker(std::move(builder)))) return no_memory_to_tag();
   }
   return Tagger(std::move(state));
 }
@@ -107,15 +110,15 @@ Status Tagger::State::start(size_t begin, size_t count) {
   chunk = begin;
   for (Worker& worker : workers) worker.entities.clear();
   found.clear();
-  return found.try_resize(count) ? Status() : no_memory_for_tagger();
+  return found.try_resize(count) ? Status() : no_memory_to_tag();
 }
 
-Status Tagger::State::take(const TokenScores& scores) {
+Status Tagger::State::on_scores(const TokenScores& scores) {
   Worker& worker = workers[scores.worker];
   Found& text = found[scores.text];
   if (scores.window == 0) {
     text = {scores.worker, worker.entities.size(), 0};
-    if (!worker.builder.start(scores.input.text)) return no_memory_for_tagger();
+    if (!worker.builder.start(scores.input.text)) return no_memory_to_tag();
   }
   const auto first = std::find(scores.texts.begin(), scores.texts.end(), int8_t{0}) - scores.texts.begin();
   for (size_t row = 0; row < scores.tokens.size(); ++row) {
@@ -125,10 +128,10 @@ Status Tagger::State::take(const TokenScores& scores) {
     const int64_t of_text = scores.first[0] + scores.tokens[row] - first;
     if (of_text < scores.nearest[0] || of_text >= scores.nearest[1]) continue;
     if (!worker.builder.add(scores.ids[token], scores.offsets[token], scores.row(row), &worker.entities)) {
-      return no_memory_for_tagger();
+      return no_memory_to_tag();
     }
   }
-  if (scores.window + 1 == scores.windows && !worker.builder.finish(&worker.entities)) return no_memory_for_tagger();
+  if (scores.window + 1 == scores.windows && !worker.builder.finish(&worker.entities)) return no_memory_to_tag();
   text.count = worker.entities.size() - text.begin;
   return {};
 }

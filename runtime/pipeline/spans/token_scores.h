@@ -15,7 +15,7 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// A sequence that was run, and its scores. The views are valid during the call of TokenScoresTaker::take.
+// A sequence that was run, and its scores. The views are valid during the call of TokenScoresCallbacks::on_scores.
 struct TokenScores {
   size_t worker;            // The index of the thread.
   size_t text;              // The index of the text in the chunk.
@@ -33,17 +33,17 @@ struct TokenScores {
   const float* row(size_t i) const { return values.data() + i * columns; }
 };
 
-// The callbacks for the scores. `check` and `take` are called by the thread that runs the sequence, and several threads
-// may call them at the same time. The windows of a text come in order and on one thread, without windows of other texts
-// between them. After an error of a text, `take` gets no more of its windows.
-struct TokenScoresTaker {
+// The callbacks for the scores. `check` and `on_scores` are called by the thread that runs the sequence, and several
+// threads may call them at the same time. The windows of a text come in order and on one thread, without windows of
+// other texts between them. After an error of a text, `on_scores` gets no more of its windows.
+struct TokenScoresCallbacks {
   void* context = nullptr;  // Must outlive the runner.
   // Called on the caller's thread before each chunk. The chunk has `count` texts; `begin` is the index of the first
   // one.
   Status (*start)(void* context, size_t begin, size_t count) = nullptr;
   // Returns an error if the text must not be read. The error becomes that of the text.
   Status (*check)(const TextInput& input) = nullptr;
-  Status (*take)(void* context, const TokenScores& scores) = nullptr;
+  Status (*on_scores)(void* context, const TokenScores& scores) = nullptr;
 
   // Creates a runner that calls these functions and visits texts without values. `output` is the logits or the
   // probabilities of a head that scores each token.

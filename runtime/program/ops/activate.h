@@ -12,7 +12,7 @@ struct Activate {
 
   static constexpr OperandTable<0> operands() { return {}; }
 };
-void list(const Activate& op, TextContext& context);
+void write_text(const Activate& op, TextContext& context);
 
 // out = activation(from) * factor, element by element. `out` may lie in the memory of `from` if both begin at the same
 // address and the leading dimension of `out` is not larger. An executor may overwrite `from` in any case.
@@ -24,6 +24,6 @@ struct Gate {
     return {{{offsetof(Gate, from), Use::rows}, {offsetof(Gate, factor), Use::rows}}};
   }
 };
-void list(const Gate& op, TextContext& context);
+void write_text(const Gate& op, TextContext& context);
 
 }  // namespace LINFORMER_NAMESPACE::ops

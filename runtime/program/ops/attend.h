@@ -9,10 +9,10 @@
 namespace LINFORMER_NAMESPACE::ops {
 
 // out = softmax(query K^T scale) V, head by head. If `query` is absent, `out` holds the queries and the context
-// replaces them. The keys K and values V of a sequence lie as panels of K^T and V, or as rows. There are two kinds:
-//   Whole keys: there is one key for each source row. They are read in blocks with an online softmax. Under the same
-//     softmax, every query also sees the first rows of `keys_beside` and `values_beside`, as many as the group's
-//     projection gives.
+// replaces them. The keys K and values V of a sequence lie as panels of K^T and V, or as rows. Keys are of two kinds:
+//   Whole keys: there is one for each row that keys are computed from. They are read in blocks with an online softmax.
+//     If `keys_beside` is present, the same softmax also covers its first rows, as many as the group's projection
+//     gives. Every query sees these rows.
 //   Compressed keys: each group has as many as its projection gives.
 struct Attend {
   View out, query, keys, values;
@@ -20,26 +20,27 @@ struct Attend {
   // Whole keys: [heads, 2N - 1]. The score of the query at i and the key at j gets column j - i + N - 1. Keys of
   // `keys_beside` get no bias.
   View position_bias;
-  // For a sequence of fewer rows than short_below, the scores are compressed instead of the keys. These are the panels
-  // of (Z W)^T and Z W, where Z W are the sequence's own rows times the weight of keys or values, and of E^T and E.
+  // If a sequence's keys are computed from fewer than short_below rows, the scores are compressed instead of the keys.
+  // Only then are the four views below read: panels of (Z W)^T and Z W, where Z are the rows that keys are computed
+  // from and W is the weight of keys or values, and panels of E^T and E.
   View row_keys, row_values, e_transposed, e;
   // Memory of each thread for one head at a time: the scores of as many queries as `scores` has rows and, if keys are
-  // whole, the state of the online softmax. On a device they are absent.
+  // whole, the state of the online softmax. On a device the two views are absent.
   View scores, softmax;
   int64_t short_below = 0;   // If 0, scores are never compressed.
-  int64_t short_rows = 0;    // The most rows that a sequence below short_below can have in this program.
+  int64_t short_rows = 0;    // The most rows that a sequence with compressed scores can have in this program.
   int64_t short_panels = 0;  // The elements of one group's panels in row_keys or row_values.
   KeyGroups groups;
   int32_t value_side = 1;  // The index of the values' projection in a group: 0 if the values are the keys.
   int64_t heads = 0, d_head = 0;
   float scale = 0;                         // Scores are multiplied by it.
-  ElementType compute = ElementType::f32;  // The type of scores and context: f32 or bf16.
+  ElementType compute = ElementType::f32;  // The type of scores and context; on a device also f16.
   bool whole = false, causal = false, excludes_masked = false;
   int64_t window = 0;  // Whole keys: the query at i sees the key at j if |i - j| is at most this. If 0, it sees all.
   int64_t beside = 0;  // Whole keys: the most compressed rows that a query sees in addition to its window.
 
-  // Returns, for whole keys, the most keys that a query can have scores for at once, if the longest sequence has
-  // `longest` rows.
+  // Returns the larger of two numbers: the most whole keys of a sequence, if they are computed from at most `longest`
+  // rows, and the most compressed keys beside a window.
   int64_t most_keys(int64_t longest) const { return std::max(longest, beside); }
 
   static constexpr OperandTable<12> operands() {
@@ -58,6 +59,6 @@ struct Attend {
   }
 };
 void count_cost(const Attend& op, CostContext& context);
-void list(const Attend& op, TextContext& context);
+void write_text(const Attend& op, TextContext& context);
 
 }  // namespace LINFORMER_NAMESPACE::ops

@@ -1,4 +1,5 @@
-// Ops that complete the compressed rows that a product with the projection E gives.
+// Ops that complete the compressed rows that a product with the projection E gives. In the formulas, n is the number of
+// rows that a sequence's keys are computed from.
 #pragma once
 
 #include "base/types.h"
@@ -6,7 +7,7 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// Norms below this are replaced by it before they divide, as in masked-linformer.
+// A smaller norm is replaced by this number before anything is divided by it, as in masked-linformer.
 inline constexpr double least_norm = 1e-8;
 
 namespace ops {
@@ -19,7 +20,7 @@ struct AddRowSums {
     return {{{offsetof(AddRowSums, e), Use::projection}, {offsetof(AddRowSums, bias), Use::vector}}};
   }
 };
-void list(const AddRowSums& op, TextContext& context);
+void write_text(const AddRowSums& op, TextContext& context);
 
 // out[j] *= 1 / sqrt(n), or the norm of e[j] divided by the norm of the first n elements of e[j]
 struct ScaleByLength {
@@ -28,7 +29,7 @@ struct ScaleByLength {
 
   static constexpr OperandTable<1> operands() { return {{{offsetof(ScaleByLength, e), Use::projection}}}; }
 };
-void list(const ScaleByLength& op, TextContext& context);
+void write_text(const ScaleByLength& op, TextContext& context);
 
 }  // namespace ops
 }  // namespace LINFORMER_NAMESPACE

@@ -12,9 +12,9 @@ class CostContext {
 
   const Program& program() const { return program_; }
   const Stage& stage() const { return stage_; }
-  int64_t rows() const { return rows_; }      // The rows of the sequence.
-  int64_t source() const { return source_; }  // The rows that the sequence's keys are computed from.
-  double m() const { return m_; }             // The rows that the stage computes for the sequence.
+  int64_t rows() const { return rows_; }           // The rows of the sequence.
+  int64_t source_rows() const { return source_; }  // The rows that the sequence's keys are computed from.
+  double stage_rows() const { return m_; }         // What rows_for_sequence() returns for the stage and the sequence.
 
   void add_bytes(double elements, double element_size) { cost_.bytes += elements * element_size; }
   void add_weights(double elements, double element_size) { cost_.weight_bytes += elements * element_size; }

@@ -7,7 +7,7 @@ namespace {
 
 // Counts one row of the table and one row of `out` for each row that the stage computes.
 void count_looked_up(const View& table, const View& out, CostContext& context) {
-  context.add_bytes(product(context.m(), table.cols), element_bytes(table.type));
+  context.add_bytes(product(context.stage_rows(), table.cols), element_bytes(table.type));
   context.add(out);
 }
 

@@ -1,4 +1,4 @@
-// Ops that compute the rows that the first layer reads from tokens or from the caller's vectors.
+// Ops that take tokens or the caller's vectors and compute from them the rows that the first layer reads.
 #pragma once
 
 #include "program/ops/operand.h"
@@ -13,7 +13,7 @@ struct Gather {
   static constexpr OperandTable<1> operands() { return {{{offsetof(Gather, table), Use::table}}}; }
 };
 void count_cost(const Gather& op, CostContext& context);
-void list(const Gather& op, TextContext& context);
+void write_text(const Gather& op, TextContext& context);
 
 // out[r] += table[position of r]
 struct AddPosition {
@@ -22,7 +22,7 @@ struct AddPosition {
   static constexpr OperandTable<1> operands() { return {{{offsetof(AddPosition, table), Use::table}}}; }
 };
 void count_cost(const AddPosition& op, CostContext& context);
-void list(const AddPosition& op, TextContext& context);
+void write_text(const AddPosition& op, TextContext& context);
 
 // out[r] += table[token type of r]
 struct AddType {
@@ -31,7 +31,7 @@ struct AddType {
   static constexpr OperandTable<1> operands() { return {{{offsetof(AddType, table), Use::table}}}; }
 };
 void count_cost(const AddType& op, CostContext& context);
-void list(const AddType& op, TextContext& context);
+void write_text(const AddType& op, TextContext& context);
 
 // out[r] = the caller's vector of r, or zero if r is the prefix row
 struct ReadVectors {

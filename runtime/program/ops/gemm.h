@@ -13,13 +13,13 @@ struct Gemm {
   View out, a, b, bias, row_bias, residual;
   Activation activation = Activation::none;
   bool accumulate = false;           // out += a b
-  int64_t first_k = 0, first_n = 0;  // The row and column where the part of the weight b begins that is multiplied.
+  int64_t first_k = 0, first_n = 0;  // The row and column at which the multiplied part of the weight b begins.
 
   // Returns whether a is E.
   bool multiplies_e() const {
     return b.place == Place::source || b.place == Place::sequence || b.place == Place::key_rows;
   }
-  // Returns whether b is a weight that is stored in panels. It isn't if it is a tied token embedding.
+  // Returns whether b is a weight that is stored in panels. A tied token embedding is stored row-major.
   bool multiplies_weights() const { return b.place == Place::weight && b.layout == RightLayout::panel16; }
 
   static constexpr OperandTable<5> operands() {
@@ -31,6 +31,6 @@ struct Gemm {
   }
 };
 void count_cost(const Gemm& op, CostContext& context);
-void list(const Gemm& op, TextContext& context);
+void write_text(const Gemm& op, TextContext& context);
 
 }  // namespace LINFORMER_NAMESPACE::ops

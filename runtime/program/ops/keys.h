@@ -9,8 +9,8 @@
 
 namespace LINFORMER_NAMESPACE::ops {
 
-// out = the compressed keys (side 0) or values (side 1) of the item's group, from its columns of Z W, which is
-// `projected`. The group's projection is linear, a convolution or pooling.
+// out = the compressed keys (side 0) or values (side 1) of the item's group, computed from the group's columns of
+// `projected`, which holds Z W. The group's projection is linear, a convolution or pooling.
 struct Compress {
   View out, projected;
   KeyGroups groups;
@@ -20,7 +20,7 @@ struct Compress {
   static constexpr OperandTable<1> operands() { return {{{offsetof(Compress, projected), Use::rows}}}; }
 };
 void count_cost(const Compress& op, CostContext& context);
-void list(const Compress& op, TextContext& context);
+void write_text(const Compress& op, TextContext& context);
 
 // Each row j < count of `out` belongs to the token tokens[j]. If that token occurs unmasked in the sequence, row j
 // becomes a copy of the row in `rows` at its first unmasked occurrence. Otherwise row j keeps its values.
@@ -32,7 +32,7 @@ struct PutTokens {
   static constexpr OperandTable<1> operands() { return {{{offsetof(PutTokens, rows), Use::rows}}}; }
 };
 void count_cost(const PutTokens& op, CostContext& context);
-void list(const PutTokens& op, TextContext& context);
+void write_text(const PutTokens& op, TextContext& context);
 
 // Packs the compressed keys or values of the item's group into panels of K^T (if `transposed`) or V.
 struct Pack {
@@ -44,9 +44,9 @@ struct Pack {
   static constexpr OperandTable<1> operands() { return {{{offsetof(Pack, rows), Use::rows}}}; }
 };
 void count_cost(const Pack& op, CostContext& context);
-void list(const Pack& op, TextContext& context);
+void write_text(const Pack& op, TextContext& context);
 
-// Packs the item's group of the rows Z W of a short sequence into panels of (Z W)^T (if `transposed`) or Z W.
+// Packs the item's group's columns of Z W, for a short sequence, into panels of (Z W)^T (if `transposed`) or Z W.
 struct PackRows {
   View out, rows;
   KeyGroups groups;
@@ -57,7 +57,7 @@ struct PackRows {
   static constexpr OperandTable<1> operands() { return {{{offsetof(PackRows, rows), Use::rows}}}; }
 };
 void count_cost(const PackRows& op, CostContext& context);
-void list(const PackRows& op, TextContext& context);
+void write_text(const PackRows& op, TextContext& context);
 
 // Packs a block of rows of whole keys or values into its part of each group's panels of K^T (if `transposed`) or V.
 struct PackBlock {

@@ -16,6 +16,6 @@ struct Norm {
         {{offsetof(Norm, from), Use::rows}, {offsetof(Norm, scale), Use::vector}, {offsetof(Norm, bias), Use::vector}}};
   }
 };
-void list(const Norm& op, TextContext& context);
+void write_text(const Norm& op, TextContext& context);
 
 }  // namespace LINFORMER_NAMESPACE::ops

@@ -117,7 +117,7 @@ class Op {
   alignas(Any) std::byte storage_[sizeof(Any)];
 };
 
-// Calls run() with the op as its struct and returns its result.
+// Calls run() with the op as its struct and returns the result of run().
 template <class AnyOp, class Run>
 decltype(auto) with_struct(AnyOp& op, Run&& run) {
   switch (op.kind()) {

@@ -18,12 +18,12 @@ void count_rows(const View& rows, double count, CostContext& context) {
 
 void count_cost(const Pool& op, CostContext& context) {
   const bool all = op.pooling != Pooling::first_token;
-  count_rows(op.rows, all ? static_cast<double>(context.rows()) : context.m(), context);
+  count_rows(op.rows, all ? static_cast<double>(context.rows()) : context.stage_rows(), context);
   context.add(op.out);
 }
 
 void count_cost(const Expand& op, CostContext& context) {
-  count_rows(op.rows, context.m(), context);
+  count_rows(op.rows, context.stage_rows(), context);
   context.add(op.second);
   context.add(op.out);
 }

@@ -14,11 +14,12 @@ struct Select {
 };
 
 // out[s] = the rows of sequence s, pooled into one row. They are read from `rows`, or from `first_rows` if the encoder
-// has computed only the first row of each sequence. If `rows` is a table, the rows of the sequence's tokens are read.
+// has computed only the first row of each sequence. If `rows` is the token embedding, the rows of the sequence's tokens
+// are read.
 struct Pool {
   View out, rows, first_rows;
   Pooling pooling = Pooling::first_token;
-  bool is_asked = false;  // Whether the caller chooses the pooling instead.
+  bool is_asked = false;  // Whether the caller's choice replaces `pooling`.
 
   static constexpr OperandTable<2> operands() {
     return {{{offsetof(Pool, rows), Use::rows}, {offsetof(Pool, first_rows), Use::rows}}};
@@ -34,8 +35,8 @@ struct Pair {
 };
 
 // out = the rows of a sequence, in the caller's memory. If pads or masked tokens were removed, the sequence has fewer
-// rows than `out`, whose last rows become zeros. If `rows` is a table, the rows of the sequence's tokens are read. If
-// `second` is present, its columns follow those of `rows`.
+// rows than `out`, whose last rows become zeros. If `rows` is the token embedding, the rows of the sequence's tokens
+// are read. If `second` is present, its columns follow those of `rows`.
 struct Expand {
   View out, rows, second;
 
@@ -45,7 +46,7 @@ struct Expand {
 };
 void count_cost(const Expand& op, CostContext& context);
 
-// out = softmax(logits), or activation(logits), in the caller's memory
+// Writes softmax(logits), or activation(logits), to Destination::probabilities, if the caller wants probabilities.
 struct Probabilities {
   View out, logits;
   bool softmax = false;
@@ -53,7 +54,7 @@ struct Probabilities {
 
   static constexpr OperandTable<1> operands() { return {{{offsetof(Probabilities, logits), Use::rows}}}; }
 };
-void list(const Probabilities& op, TextContext& context);
+void write_text(const Probabilities& op, TextContext& context);
 
 // out[s] /= its Euclidean length
 struct NormalizeLength {
@@ -62,6 +63,6 @@ struct NormalizeLength {
   static constexpr OperandTable<0> operands() { return {}; }
 };
 void count_cost(const NormalizeLength& op, CostContext& context);
-void list(const NormalizeLength& op, TextContext& context);
+void write_text(const NormalizeLength& op, TextContext& context);
 
 }  // namespace LINFORMER_NAMESPACE::ops

@@ -11,6 +11,6 @@ struct Rotate {
 
   static constexpr OperandTable<1> operands() { return {{{offsetof(Rotate, table), Use::rows}}}; }
 };
-void list(const Rotate& op, TextContext& context);
+void write_text(const Rotate& op, TextContext& context);
 
 }  // namespace LINFORMER_NAMESPACE::ops

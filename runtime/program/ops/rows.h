@@ -16,7 +16,7 @@ struct Zero {
 
   static constexpr OperandTable<0> operands() { return {}; }
 };
-void list(const Zero& op, TextContext& context);
+void write_text(const Zero& op, TextContext& context);
 
 // out = from
 struct Copy {
@@ -38,7 +38,7 @@ struct Add {
 
   static constexpr OperandTable<1> operands() { return {{{offsetof(Add, from), Use::rows}}}; }
 };
-void list(const Add& op, TextContext& context);
+void write_text(const Add& op, TextContext& context);
 
 }  // namespace ops
 }  // namespace LINFORMER_NAMESPACE

@@ -5,63 +5,63 @@ namespace LINFORMER_NAMESPACE::ops {
 namespace {
 
 void list_sum(const View& out, const View& added, TextContext& context) {
-  context.view(out);
+  context.write_view(out);
   context.text().add(" += ");
-  context.view(added);
+  context.write_view(added);
 }
 
 }  // namespace
 
-void list(const Gather& op, TextContext& context) {
-  context.view(op.out);
+void write_text(const Gather& op, TextContext& context) {
+  context.write_view(op.out);
   context.text().add(" = ");
-  context.view(op.table);
+  context.write_view(op.table);
   if (op.scale != 1.f) context.text().add(" x %g", static_cast<double>(op.scale));
 }
 
-void list(const AddPosition& op, TextContext& context) { list_sum(op.out, op.table, context); }
-void list(const AddType& op, TextContext& context) { list_sum(op.out, op.table, context); }
-void list(const Add& op, TextContext& context) { list_sum(op.out, op.from, context); }
+void write_text(const AddPosition& op, TextContext& context) { list_sum(op.out, op.table, context); }
+void write_text(const AddType& op, TextContext& context) { list_sum(op.out, op.table, context); }
+void write_text(const Add& op, TextContext& context) { list_sum(op.out, op.from, context); }
 
-void list(const Zero& op, TextContext& context) {
-  context.view(op.out);
+void write_text(const Zero& op, TextContext& context) {
+  context.write_view(op.out);
   context.text().add(" = 0%s", op.which == ZeroRows::all    ? ""
                                : op.which == ZeroRows::pads ? " for pads"
                                                             : " where masked");
 }
 
-void list(const Norm& op, TextContext& context) {
-  context.view(op.out);
+void write_text(const Norm& op, TextContext& context) {
+  context.write_view(op.out);
   context.text().add(" = norm of ");
-  context.view(op.from);
+  context.write_view(op.from);
   context.text().add(" by %s", context.tensor_name(op.scale));
 }
 
-void list(const Activate& op, TextContext& context) {
-  context.view(op.out);
+void write_text(const Activate& op, TextContext& context) {
+  context.write_view(op.out);
   context.text().add(" = %s", name_of(op.activation));
 }
 
-void list(const Gate& op, TextContext& context) {
-  context.view(op.out);
+void write_text(const Gate& op, TextContext& context) {
+  context.write_view(op.out);
   context.text().add(op.activation == Activation::none ? " = " : " = %s of ", name_of(op.activation));
-  context.view(op.from);
+  context.write_view(op.from);
   context.text().add(" x ");
-  context.view(op.factor);
+  context.write_view(op.factor);
 }
 
-void list(const Rotate& op, TextContext& context) {
-  context.view(op.out);
+void write_text(const Rotate& op, TextContext& context) {
+  context.write_view(op.out);
   context.text().add(" turned by position");
 }
 
-void list(const AddRowSums& op, TextContext& context) {
-  context.view(op.out);
+void write_text(const AddRowSums& op, TextContext& context) {
+  context.write_view(op.out);
   context.text().add(" += row sums of %s x bias", context.tensor_name(op.e));
 }
 
-void list(const ScaleByLength& op, TextContext& context) {
-  context.view(op.out);
+void write_text(const ScaleByLength& op, TextContext& context) {
+  context.write_view(op.out);
   if (op.scale == LengthScale::inverse_root) {
     context.text().add(" divided by the root of n");
   } else {
@@ -69,14 +69,14 @@ void list(const ScaleByLength& op, TextContext& context) {
   }
 }
 
-void list(const Probabilities& op, TextContext& context) {
+void write_text(const Probabilities& op, TextContext& context) {
   context.text().add("%s", op.softmax                          ? "softmax"
                            : op.activation == Activation::none ? "as they are"
                                                                : name_of(op.activation));
 }
 
-void list(const NormalizeLength& op, TextContext& context) {
-  context.view(op.out);
+void write_text(const NormalizeLength& op, TextContext& context) {
+  context.write_view(op.out);
   context.text().add(" divided by their length");
 }
 

@@ -43,10 +43,10 @@ int64_t TextContext::shown_rows(const View& view) const {
   const bool is_larger = view.place == Place::sequence && (stage_.domain == Domain::source_rows || stage_.beside.k > 0);
   if (view.rows != 0 && !is_larger) return view.rows;
   // At least one row is shown, even if a sequence counts half a row.
-  return std::max<int64_t>(1, static_cast<int64_t>(rows_of(stage_, rows_, source_, 1)));
+  return std::max<int64_t>(1, static_cast<int64_t>(rows_for_sequence(stage_, rows_, source_, 1)));
 }
 
-void TextContext::view(const View& v) {
+void TextContext::write_view(const View& v) {
   const char* type = type_name(v);
   const long long rows = static_cast<long long>(shown_rows(v)), cols = static_cast<long long>(v.cols);
   if (v.place == Place::weight) {

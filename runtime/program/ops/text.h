@@ -29,15 +29,15 @@ class TextContext {
 
   FixedText& text() { return text_; }
   const Program& program() const { return program_; }
-  int64_t source() const { return source_; }  // The rows that the sequence's keys are computed from.
+  int64_t source_rows() const { return source_; }  // The rows that the sequence's keys are computed from.
 
   // Returns how many rows of E are multiplied.
   int64_t rows_of_e(const View& e) const {
-    return stage_.domain == Domain::compressed_rows ? stage_.compressed(source_) : e.rows;
+    return stage_.domain == Domain::compressed_rows ? stage_.compressed_row_count(source_) : e.rows;
   }
 
   // Writes a view as "name[rows, columns] type".
-  void view(const View& view);
+  void write_view(const View& view);
   const char* tensor_name(const View& view) const {
     return description_.tensors[static_cast<size_t>(view.tensor)].name.c_str();
   }

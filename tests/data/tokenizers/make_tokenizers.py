@@ -70,7 +70,8 @@ def byte_bpe():
     write_lines("bpe/merges.txt", merge_lines)
     write_json("bpe/vocab.json", vocabulary)
 
-    # GPT-2's numbering, which has no special tokens, and a dictionary that renumbers all but five tokens.
+    # fairseq's files: encoder.json with GPT-2's ids, without special tokens, and dict.txt, which gives different ids to
+    # all tokens except five, which it leaves out.
     names = [name for name in vocabulary if name not in SPECIAL + ["<mask>"]]
     names.sort(key=vocabulary.get)
     write_lines("fairseq/vocab.bpe", merge_lines)
@@ -92,7 +93,8 @@ def byte_bpe():
 
 
 def normal_byte_bpe():
-    """ModernBERT's parts: a normal form first, BERT's names of special tokens, which only added_tokens has."""
+    """Makes a byte-level BPE like ModernBERT's: texts are normalized to NFC first, and the special tokens have BERT's
+    names and occur only in added_tokens, not in the vocabulary."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.normalizer = normalizers.NFC()
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -110,7 +112,8 @@ def normal_byte_bpe():
 
 
 def split_byte_bpe(pattern, ignore_merges, first):
-    """Llama 3's and GPT-4o's parts: an expression of their own, and words that are tokens whatever the merges say."""
+    """Makes a byte-level BPE like Llama 3's and GPT-4o's: a regular expression splits texts, and with ignore_merges a
+    word that is in the vocabulary becomes one token, even if no merges create it."""
     tokenizer = Tokenizer(models.BPE())
     split = pre_tokenizers.Split(Regex(pattern), behavior="isolated")
     byte_level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
@@ -135,7 +138,8 @@ def split_byte_bpe(pattern, ignore_merges, first):
 
 
 def character_bpe(normalizer, pre_tokenizer, decoder):
-    """Gemma's and Llama's parts: characters with marks for spaces, and bytes for characters that no token has."""
+    """Makes a BPE of characters like Gemma's and Llama's: U+2581 replaces spaces, and a character without a token
+    becomes tokens of its bytes."""
     trained = Tokenizer(models.BPE())
     trained.pre_tokenizer = pre_tokenizers.Metaspace()
     special = ["<pad>", "</s>", "<s>", "<unk>", "<mask>"] + [f"<0x{byte:02X}>" for byte in range(256)]
@@ -203,7 +207,7 @@ def make_text(chance):
         return chance.choice(["", " ", "  "]) + " ".join(words) + chance.choice(["", " ", "\n"])
     blocks = [(0x20, 0x7f), (0xa0, 0x600), (0x600, 0x3000), (0x10000, 0x1f000)]
     text = "".join(chr(chance.randrange(*chance.choice(blocks))) for _ in range(chance.randrange(14)))
-    return "".join(c for c in text if unicodedata.category(c) != "Cn")  # Unicode may assign those later
+    return "".join(c for c in text if unicodedata.category(c) != "Cn")  # later versions of Unicode may assign these
 
 
 def write_cases(tokenizer, folder, count):

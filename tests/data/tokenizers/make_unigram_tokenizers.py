@@ -1,5 +1,6 @@
 """Makes the small unigram tokenizers and reference encodings in this folder; needs tokenizers (0.23) and
-sentencepiece (0.2). With arguments FOLDER COUNT it writes more cases of all of them there instead."""
+sentencepiece (0.2). With the arguments FOLDER COUNT it writes the tokenizers into FOLDER instead, each with COUNT
+encodings."""
 
 import io
 import json
@@ -15,14 +16,15 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre
 import make_tokenizers as small
 
 MARK = "\u2581"
-# What SentencePiece is told to replace: spaces, a ligature, a pair of characters, a mark that goes away, a long one.
+# The normalization rules with which SentencePiece is trained, as (text, replacement): spaces, a ligature, pairs of
+# characters, characters that are removed, and a character with a long replacement.
 RULES = [("\u00a0", " "), ("\t", " "), ("\n", " "), ("\u3000", " "), ("\ufb01", "fi"), ("e\u0301", "\u00e9"), ("\r", ""),
          ("\u00ad", ""), ("\u200d", ""), ("\u00e9\u0302", "x"), ("\u1e9b", "s\u0307"), ("\u3099", ""), ("''", "\""),
          ("\u0130", "abcdef"), ("\uac00", "\u1100\u1161")]
 
 
 def train(path, **options):
-    rules = "rules.tsv"  # the model names the files that it was made from
+    rules = "rules.tsv"  # the trained model contains this name
     with open(rules, "w", encoding="ascii") as file:
         for source, target in RULES:
             hexadecimal = [" ".join(f"{ord(c):X}" for c in text) for text in (source, target)]
@@ -40,7 +42,8 @@ def train(path, **options):
 
 
 def offsets_of(text, pieces):
-    """SentencePiece's bytes as characters; each byte piece gets all of its character."""
+    """Returns [begin, end] of each piece in characters. SentencePiece gives offsets in bytes. Each piece of a single
+    byte gets the offsets of the whole character."""
     starts = {}
     for i, character in enumerate(text + "\0"):
         starts[sum(len(c.encode()) for c in text[:i])] = i
@@ -101,7 +104,8 @@ def like_t5(model):
 
 
 def like_albert(model):
-    """Many steps, the mark only at the beginning, bytes for what is unknown, scores that no float holds."""
+    """Makes a Unigram tokenizer like ALBERT's: many steps of normalization, U+2581 only before the first word, bytes
+    for unknown characters, and scores that need double precision."""
     chance = random.Random(5)
     pieces = [(piece, score * (1 + 1e-9 * chance.random())) for piece, score in pieces_of(model)]
     pieces += [(f"<0x{byte:02X}>", -20.0 - byte / 7) for byte in range(256) if byte != 0xe6]
@@ -117,7 +121,8 @@ def like_albert(model):
 
 
 def whole_text(model):
-    """Composed forms and a mark from the normaliser; a text is one word."""
+    """Makes a Unigram tokenizer that doesn't split a text into words. Its normalizer composes characters and puts
+    U+2581 before the text."""
     pieces = pieces_of(model)
     tokenizer = Tokenizer(models.Unigram(pieces, unk_id=0, byte_fallback=False))
     tokenizer.normalizer = normalizers.Sequence([

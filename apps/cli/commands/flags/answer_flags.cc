@@ -60,7 +60,7 @@ void AnswerFlags::add_to(CLI::App* command) {
   run.add_profile_to(command, true);
 }
 
-OutputFormat AnswerFlags::format() const { return output.chosen_for_records(!input.keep.empty()); }
+OutputFormat AnswerFlags::format() const { return output.choose_record_format(!input.keep.empty()); }
 
 void AnswerFlags::check() {
   if (input.empty()) throw UsageError("no context: give texts, --input FILE, or - for standard input");
@@ -70,7 +70,7 @@ void AnswerFlags::check() {
         "same");
   }
   if (question.empty()) {
-    const std::vector<std::string> paths = input.paths({});
+    const std::vector<std::string> paths = input.all_input_paths({});
     const bool fields = std::all_of(paths.begin(), paths.end(), [this](const std::string& path) {
       const Format format = input.format_of(path);
       return format == Format::jsonl || format == Format::csv || format == Format::tsv;
@@ -94,8 +94,8 @@ void AnswerFlags::check() {
     throw UsageError("--eval prints a summary, or with --json an object; leave --output-format out");
   }
   if (chosen == OutputFormat::csv || chosen == OutputFormat::tsv) input.check_kept_columns();
-  check_outputs(input.paths({model}), {output.named(chosen)});
-  warn_of_file_names(input, "read");
+  check_outputs(input.all_input_paths({model}), {output.named_output(chosen)});
+  warn_if_text_names_file(input, "read");
 }
 
 }  // namespace linformer::cli

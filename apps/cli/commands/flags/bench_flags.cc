@@ -19,7 +19,8 @@ namespace {
 
 constexpr uint64_t most_bytes_of_call = uint64_t{1} << 40;  // The limit of the token ids of a call, in bytes.
 
-// Throws if `path` is not a file, or is a file that exists and is not a model. Only a model may be overwritten.
+// Throws UsageError if `path` can't be a file, and DataError if it is an existing file that is not a model. Only a
+// model may be overwritten.
 void check_saved(const std::string& path) {
   std::error_code error;
   if (files::output_target(path).kind != files::OutputTarget::Kind::file) {

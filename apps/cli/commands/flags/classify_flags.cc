@@ -78,7 +78,7 @@ void ClassifyFlags::add_to(CLI::App* command) {
   run.add_profile_to(command, true);
 }
 
-OutputFormat ClassifyFlags::format() const { return output.chosen_for_records(!input.keep.empty()); }
+OutputFormat ClassifyFlags::format() const { return output.choose_record_format(!input.keep.empty()); }
 
 std::vector<std::string> ClassifyFlags::zero_shot_labels() const {
   if (zero_shot.size() != 1) return zero_shot;
@@ -140,8 +140,9 @@ void ClassifyFlags::check() const {
   }
   if (threshold && std::isnan(*threshold)) throw UsageError("--threshold is not a number; give 0 to 1");
   if (all_heads && !head.empty()) throw UsageError("--head and --all-heads exclude each other");
-  check_outputs(input.paths({model, vectors}), {output.named(chosen), {"--logits", logits, files::FileFormat::npy}});
-  warn_of_file_names(input, "classified");
+  check_outputs(input.all_input_paths({model, vectors}),
+                {output.named_output(chosen), {"--logits", logits, files::FileFormat::npy}});
+  warn_if_text_names_file(input, "classified");
 }
 
 }  // namespace linformer::cli

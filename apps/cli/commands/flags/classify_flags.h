@@ -29,8 +29,7 @@ struct ClassifyFlags {
   bool multi_label = false;
 
   void add_to(CLI::App* command);
-  // Throws UsageError if options don't go together, and prints a note about arguments that were probably meant
-  // otherwise.
+  // Throws UsageError if options don't go together. Prints a note if a text on the command line is the name of a file.
   void check() const;
   // Returns the labels of --zero-shot. If the option was given several times, each value is a label; otherwise its
   // value is split at commas.

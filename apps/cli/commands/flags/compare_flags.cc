@@ -31,12 +31,12 @@ void CompareFlags::add_to(CLI::App* command) {
   run.add_to(command);
 }
 
-void CompareFlags::take_arguments() {
+void CompareFlags::assign_positionals() {
   if (!reference.empty() && !second.empty() && !second.ends_with(".lnfr")) {
     input.texts.insert(input.texts.begin(), second);
     second.clear();
   }
-  if (reference != "-") input.take_pipe();
+  if (reference != "-") input.use_piped_input();
 }
 
 void CompareFlags::check() const {
@@ -44,12 +44,12 @@ void CompareFlags::check() const {
     throw UsageError("give either a second model or --reference FILE.npy");
   }
   if (input.empty()) throw UsageError("nothing to compare on: give texts, --input FILE, or - for standard input");
-  const std::vector<std::string> read = input.paths({});
+  const std::vector<std::string> read = input.all_input_paths({});
   if (reference == "-" && std::count(read.begin(), read.end(), "-") > 0) {
     throw UsageError("--input and --reference can't both be standard input; give a file for one");
   }
-  check_outputs(input.paths({first, second, reference}), {});
-  warn_of_file_names(input, "read");
+  check_outputs(input.all_input_paths({first, second, reference}), {});
+  warn_if_text_names_file(input, "read");
 }
 
 }  // namespace linformer::cli

@@ -19,9 +19,8 @@ struct CompareFlags {
   void add_to(CLI::App* command);
   // With --reference there is no second model, so the arguments after the first model are texts. If there are no texts,
   // a pipe is read.
-  void take_arguments();
-  // Throws UsageError if options don't go together, and prints a note about arguments that were probably meant
-  // otherwise.
+  void assign_positionals();
+  // Throws UsageError if options don't go together. Prints a note if a text on the command line is the name of a file.
   void check() const;
 };
 

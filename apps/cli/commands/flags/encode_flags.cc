@@ -49,8 +49,8 @@ void EncodeFlags::check() const {
   if (files::is_terminal(output)) {
     throw UsageError("standard output is a terminal, which can't show an array: give -o FILE.npy, or a pipe");
   }
-  check_outputs(input.paths({model, ids, vectors}), {{"-o", output, files::FileFormat::npy}});
-  warn_of_file_names(input, "encoded");
+  check_outputs(input.all_input_paths({model, ids, vectors}), {{"-o", output, files::FileFormat::npy}});
+  warn_if_text_names_file(input, "encoded");
 }
 
 }  // namespace linformer::cli

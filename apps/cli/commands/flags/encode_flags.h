@@ -16,8 +16,7 @@ struct EncodeFlags {
   RunFlags run;
 
   void add_to(CLI::App* command);
-  // Throws UsageError if options don't go together, and prints a note about arguments that were probably meant
-  // otherwise.
+  // Throws UsageError if options don't go together. Prints a note if a text on the command line is the name of a file.
   void check() const;
 };
 

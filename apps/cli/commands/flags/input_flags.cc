@@ -18,8 +18,8 @@ std::string delimiter_error(const std::string& value) {
 void InputFlags::add_texts_to(CLI::App* command, const std::string& description) {
   dash = true;
   // If any number of arguments were expected, CLI11 would take a text in square brackets, such as "[MASK] and [MASK]",
-  // for a list. A required number that is never reached avoids this. It has no other effect, because take_all() turns
-  // off the check of the number.
+  // for a list. CLI11 does not do that if the option requires a number of texts. Here it requires a number that is
+  // never reached. That has no other effect, because take_all() turns off the check of the number.
   constexpr int any_number = CLI::detail::expected_max_vector_size;
   command->add_option("TEXT", texts, description + "; - reads standard input")
       ->type_name("")

@@ -57,7 +57,7 @@ void OutputFlags::add_to(CLI::App* command, std::vector<OutputFormat> formats, c
       ->group(group);
 }
 
-std::optional<OutputFormat> OutputFlags::asked() const {
+std::optional<OutputFormat> OutputFlags::requested_format() const {
   for (const FormatName& known : format_names) {
     if (!format.empty() && format == known.name) return known.format;
   }
@@ -71,18 +71,18 @@ std::optional<OutputFormat> OutputFlags::asked() const {
   return std::nullopt;
 }
 
-OutputFormat OutputFlags::chosen_for_records(bool keeps) const {
+OutputFormat OutputFlags::choose_record_format(bool keeps) const {
   const bool shown = output.empty() && system::is_terminal(system::standard_output);
-  return chosen(shown ? OutputFormat::table : OutputFormat::lines, keeps);
+  return choose_format(shown ? OutputFormat::table : OutputFormat::lines, keeps);
 }
 
-OutputFormat OutputFlags::chosen(OutputFormat otherwise, bool keeps) const {
+OutputFormat OutputFlags::choose_format(OutputFormat default_format, bool keeps) const {
   if (json && table) throw UsageError("--json and --table exclude each other");
   if (!format.empty() && (json || table) && format != (json ? "jsonl" : "table")) {
     throw UsageError(std::string(json ? "--json" : "--table") + " and --output-format " + format +
                      " exclude each other");
   }
-  const OutputFormat result = asked().value_or(keeps ? OutputFormat::tsv : otherwise);
+  const OutputFormat result = requested_format().value_or(keeps ? OutputFormat::tsv : default_format);
   if (keeps && (result == OutputFormat::npy || result == OutputFormat::table)) {
     throw UsageError("--keep: there is no place for your fields in " +
                      std::string(result == OutputFormat::npy ? "an array" : "a table for the terminal") +
@@ -104,8 +104,8 @@ void add_verbosity_flags(CLI::App* command) {
       ->group("Running");
 }
 
-NamedOutput OutputFlags::named(OutputFormat chosen_format, const std::string& otherwise) const {
-  NamedOutput named = {"-o", output, name_of(chosen_format).file, otherwise};
+NamedOutput OutputFlags::named_output(OutputFormat chosen_format, const std::string& advice) const {
+  NamedOutput named = {"-o", output, name_of(chosen_format).file, advice};
   if (!format.empty()) named.format.reset();
   return named;
 }

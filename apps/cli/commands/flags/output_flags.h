@@ -19,19 +19,19 @@ struct OutputFlags {
   std::string output, format;
   bool json = false, table = false;
 
-  // Adds -o and --output-format. `formats` are the formats that the command can write in addition to `lines`.
+  // Adds -o and --output-format. `formats` are the formats that these options can choose; `lines` is not one of them.
   void add_to(CLI::App* command, std::vector<OutputFormat> formats, const std::string& group);
   // Returns the format of the answers. It is the format of --output-format, --json or --table; otherwise the format of
-  // the ending of -o; otherwise tsv if `keeps` (fields are kept), and `otherwise` if not. Throws UsageError if the
-  // options contradict each other.
-  OutputFormat chosen(OutputFormat otherwise, bool keeps) const;
-  // Returns chosen(), where the default is a table on a terminal and lines in a file or pipe.
-  OutputFormat chosen_for_records(bool keeps) const;
-  // Returns the output of -o for check_outputs(). With --output-format the file name may have any ending.
-  NamedOutput named(OutputFormat format, const std::string& otherwise = {}) const;
+  // the ending of -o; otherwise tsv if `keeps` is true, which means that --keep was given; otherwise
+  // `default_format`. Throws UsageError if the options contradict each other.
+  OutputFormat choose_format(OutputFormat default_format, bool keeps) const;
+  // Returns choose_format(), where the default is a table on a terminal and lines in a file or pipe.
+  OutputFormat choose_record_format(bool keeps) const;
+  // Returns the output of -o for check_outputs(). With --output-format the file name may have any ending but .parquet.
+  NamedOutput named_output(OutputFormat format, const std::string& advice = {}) const;
 
  private:
-  std::optional<OutputFormat> asked() const;
+  std::optional<OutputFormat> requested_format() const;
   std::vector<OutputFormat> formats_;
 };
 

@@ -25,17 +25,17 @@ void RankingFlags::add_to(CLI::App* command, const std::string& documents) {
   input.add_keep_to(command);
 }
 
-void RankingFlags::check(std::vector<std::string> read) const {
+void RankingFlags::check(std::vector<std::string> other_paths) const {
   if (query.empty() && queries.empty()) throw UsageError("no query: give --query TEXT, or --queries FILE");
   if (!query.empty() && !queries.empty()) throw UsageError("--query and --queries exclude each other");
-  const std::vector<std::string> documents = input.paths({});
+  const std::vector<std::string> documents = input.all_input_paths({});
   if (queries == "-" && std::find(documents.begin(), documents.end(), "-") != documents.end()) {
     throw UsageError("--queries - and documents from standard input exclude each other; name a file");
   }
-  if (!queries.empty()) read.push_back(queries);
+  if (!queries.empty()) other_paths.push_back(queries);
   const OutputFormat chosen = format();
   if (chosen == OutputFormat::csv || chosen == OutputFormat::tsv) input.check_kept_columns();
-  check_outputs(input.paths(std::move(read)), {output.named(chosen)});
+  check_outputs(input.all_input_paths(std::move(other_paths)), {output.named_output(chosen)});
 }
 
 std::vector<std::string> RankingFlags::read_queries() const {

@@ -103,7 +103,7 @@ TextOptions RunFlags::text_options() const {
   session.cpu.threads = threads > 0 ? threads : std::min(processors(), max_threads);
   session.cpu.backend = parse_backend(backend);
   session.cpu.isa = parse_isa(isa);
-  session.cuda.device = parse_device(device);
+  session.cuda.device = parse_device_number(device);
   precision.apply_to(&session);
   TextOptions options;
   options.max_tokens = max_tokens;
@@ -120,11 +120,11 @@ TextOptions RunFlags::text_options() const {
 SessionOptions RunFlags::session_options(const Model& model, int64_t longest) const {
   TextOptions options = text_options();
   Result<SessionOptions> made = linformer::session_options(model, options);
-  if (!made.ok()) refuse(made.status());
+  if (!made.ok()) throw_creation_error(made.status());
   if (longest == 0 || longest >= made->memory.max_tokens) return *made;
   options.max_tokens = longest;
   options.pad_to = 0;  // `longest` includes the pads.
-  return take(linformer::session_options(model, options));
+  return value_or_throw(linformer::session_options(model, options));
 }
 
 void RunFlags::pad(const Model& model, std::vector<int32_t>* ids) const {
@@ -148,7 +148,7 @@ void add_isa_option(CLI::App* command, std::string* isa) {
       ->group("Running");
 }
 
-void add_access_flag(CLI::App* command) {
+void add_no_mmap_flag(CLI::App* command) {
   command
       ->add_flag("--no-mmap", read_whole_models,
                  "Read the whole model into memory instead of mapping it, for files that other programs may change "

@@ -42,16 +42,16 @@ struct RunFlags {
   // Other values are checked by the library.
   TextOptions text_options() const;
   // Returns the options of a session for texts of up to `longest` tokens, including pads that are kept. If `longest` is
-  // 0, texts may be as long as the model takes. Throws UsageError if --pad-to does not fit the model.
+  // 0, texts may be as long as the model and --max-tokens allow. Throws UsageError if --pad-to does not fit the model.
   SessionOptions session_options(const Model& model, int64_t longest) const;
   // Appends pad ids to `ids` until it has `pad_to` ids.
   void pad(const Model& model, std::vector<int32_t>* ids) const;
 };
 
-// Add the options --device and --isa, whose values parse_device() and parse_isa() read.
+// Add the options --device and --isa, whose values parse_device_number() and parse_isa() read.
 void add_device_option(CLI::App* command, std::string* device);
 void add_isa_option(CLI::App* command, std::string* isa);
 // Adds the option --no-mmap.
-void add_access_flag(CLI::App* command);
+void add_no_mmap_flag(CLI::App* command);
 
 }  // namespace linformer::cli

@@ -62,7 +62,7 @@ void TagFlags::add_to(CLI::App* command) {
   run.add_profile_to(command, true);
 }
 
-OutputFormat TagFlags::format() const { return output.chosen_for_records(!input.keep.empty()); }
+OutputFormat TagFlags::format() const { return output.choose_record_format(!input.keep.empty()); }
 
 Aggregation TagFlags::aggregation_value() const {
   for (size_t i = 0; i < std::size(aggregation_names); ++i) {
@@ -91,8 +91,8 @@ void TagFlags::check() {
     }
   }
   if (chosen == OutputFormat::csv || chosen == OutputFormat::tsv) input.check_kept_columns();
-  check_outputs(input.paths({model}), {output.named(chosen)});
-  warn_of_file_names(input, "read");
+  check_outputs(input.all_input_paths({model}), {output.named_output(chosen)});
+  warn_if_text_names_file(input, "read");
 }
 
 }  // namespace linformer::cli

@@ -22,8 +22,7 @@ struct TagFlags {
   std::optional<double> threshold;
 
   void add_to(CLI::App* command);
-  // Throws UsageError if options don't go together, and prints a note about arguments that were probably meant
-  // otherwise.
+  // Throws UsageError if options don't go together. Prints a note if a text on the command line is the name of a file.
   void check();
   // Returns the format of the answers. If no option chooses it, answers are a table on a terminal and lines otherwise.
   OutputFormat format() const;

@@ -35,7 +35,7 @@ struct LongFlags {
   int64_t overlap = -1;
 
   // Adds --on-long and --overlap. `windows` is the part of the help of --on-long that says how a command combines the
-  // results of the windows of a text. `usual_overlap` is the default of --overlap in words.
+  // results of the windows of a text. `usual_overlap` is the default of --overlap as the help writes it.
   void add_windows_to(CLI::App* command, const std::string& windows, const std::string& usual_overlap);
   // Adds the same options and --truncation, for commands that read pairs of texts.
   void add_to(CLI::App* command, const std::string& windows);

@@ -73,7 +73,7 @@ Embedder VectorFlags::make_embedder(const std::shared_ptr<const Model>& model, c
     throw DataError(path + ": this model's vectors come from its decoder, which only the library runs");
   }
   Result<Embedder> made = Embedder::create(model, options);
-  if (!made.ok()) refuse(made.status());
+  if (!made.ok()) throw_creation_error(made.status());
   return std::move(made.value());
 }
 

@@ -35,13 +35,13 @@ constexpr char version[] = "linformer " LINFORMER_VERSION;
 // replaced.
 std::string error_line(const std::string& sentence) { return "linformer: " + excerpt(sentence, 2000) + "\n"; }
 
-int complain(int code, const std::string& sentence) {
+int print_error(int code, const std::string& sentence) {
   std::fputs(error_line(sentence).c_str(), stderr);
   return code;
 }
 
-// Returns the message that is printed if a signal ends the program. It first clears the line of the terminal, because
-// the progress may be shown in it.
+// Returns the message that is printed if a truncated file ends the program. The message first clears the line of the
+// terminal, because the progress may be shown in that line.
 files::FinalMessage final_message(const std::string& sentence) {
   return {"", (system::is_terminal(system::standard_error) ? "\r\033[K" : "") + error_line(sentence)};
 }
@@ -112,7 +112,7 @@ int parse_and_run(const std::vector<char*>& arguments) {
     app.parse(argument_count, arguments.data());
   } catch (const CLI::CallForHelp&) {
     if (app.get_subcommands().empty() && argument_count > 1 && arguments[1][0] != '-') {
-      return complain(exit_usage, no_command(app, arguments[1]));
+      return print_error(exit_usage, no_command(app, arguments[1]));
     }
     return print_text(app.help());
   } catch (const CLI::CallForAllHelp&) {
@@ -124,16 +124,16 @@ int parse_and_run(const std::vector<char*>& arguments) {
   } catch (const CLI::ParseError& error) {
     const auto chosen = app.get_subcommands();
     if (chosen.empty() && argument_count > 1 && arguments[1][0] != '-')
-      return complain(exit_usage, no_command(app, arguments[1]));
+      return print_error(exit_usage, no_command(app, arguments[1]));
     const std::string help = "linformer " + (chosen.empty() ? "" : chosen[0]->get_name() + " ") + "--help";
     const std::string sentence =
         usage_sentence(chosen.empty() ? app : *chosen[0], error, {arguments.begin() + 1, arguments.end()});
-    return complain(exit_usage, sentence + "; see '" + help + "'");
+    return print_error(exit_usage, sentence + "; see '" + help + "'");
   }
   // LINFORMER_ISA is checked even if the command computes nothing or has --isa, because a user who set it expects it to
   // have an effect.
   if (const Status environment = check_environment(); !environment.ok()) {
-    return complain(exit_usage, environment.message());
+    return print_error(exit_usage, environment.message());
   }
   const int code = run();
   standard_output().flush();
@@ -159,13 +159,14 @@ void add_commands(CLI::App* app, Run* run, std::string_view only) {
     if (!one || command.name == only) command.add(app, run);
   }
   for (CLI::App* command : app->get_subcommands([](const CLI::App*) { return true; })) {
-    add_access_flag(command);
+    add_no_mmap_flag(command);
     // `inspect` has no --quiet and --verbose, because it prints no notes.
     if (command->get_name() != "inspect") add_verbosity_flags(command);
     help::set_help(command, [name = command->get_name()] { return help_texts(name); });
   }
   if (one) return;
-  // The command convert is declared only for the help. run_program() starts the converter before anything is parsed.
+  // The command `convert` is declared only for the help, because run_program() starts the converter before it parses
+  // anything.
   CLI::App* const convert =
       app->add_subcommand("convert", "Make a model file from a checkpoint: runs linformer-convert");
   convert->set_help_flag();
@@ -179,11 +180,11 @@ int run_program(int argument_count, char** given) {
   if (argument_count > 1 && std::string_view(arguments[1]) == "convert") {
     std::vector<char*> converters(arguments.begin() + 1, arguments.end());
     converters.push_back(nullptr);
-    return complain(exit_data, run_converter(converters.data()));
+    return print_error(exit_data, exec_converter(converters.data()));
   }
   system::ignore_closed_pipes();
-  system::ignore_size_limits();
-  system::fill_standard_descriptors();
+  system::ignore_file_size_signal();
+  system::open_missing_standard_streams();
   files::remove_temporary_files_at_signals();
   files::set_final_message(final_message);
   try {
@@ -195,13 +196,13 @@ int run_program(int argument_count, char** given) {
       standard_output().flush();  // The answers before the error are valid.
     } catch (...) {
     }
-    return complain(error.code(), error.what());
+    return print_error(error.code(), error.what());
   } catch (const files::WriteError& error) {
-    return error.code() == EPIPE ? exit_ok : complain(exit_data, error.what());
+    return error.code() == EPIPE ? exit_ok : print_error(exit_data, error.what());
   } catch (const std::bad_alloc&) {
-    return complain(exit_data, "out of memory; lower --batch, --threads, --max-tokens or --max-line-bytes");
+    return print_error(exit_data, "out of memory; lower --batch, --threads, --max-tokens or --max-line-bytes");
   } catch (const std::exception& error) {
-    return complain(exit_data, std::string("unexpected: ") + error.what());
+    return print_error(exit_data, std::string("unexpected: ") + error.what());
   }
 }
 

@@ -4,7 +4,7 @@
 
 namespace linformer::cli {
 
-std::string run_converter(char** arguments) {
+std::string exec_converter(char** arguments) {
   char name[] = "linformer-convert";
   arguments[0] = name;
   // A converter in the folder of this program is preferred, because it has the same version.

@@ -41,7 +41,7 @@ bool ByteSource::read_more() {
 
 // Reads until the buffer has enough bytes to tell what they are. It stops at the first line end, because the writer of
 // a pipe may wait for the answer to its first line.
-void ByteSource::await_start() {
+void ByteSource::read_first_bytes() {
   constexpr size_t enough = 64;
   const auto known = [&] {
     return buffered().starts_with(gzip_magic) || buffered().find('\n') != std::string_view::npos;
@@ -54,11 +54,11 @@ void ByteSource::open_gzip() {
   gunzip_ = std::make_unique<Gunzip>(name_, buffered(),
                                      [this](char* destination, size_t count) { return read_file(destination, count); });
   content_end_ = end_ = 0;
-  await_start();
+  read_first_bytes();
 }
 
 // Checks the first bytes of a text and skips a byte order mark. Returns false if nothing follows the mark.
-bool ByteSource::start_text() {
+bool ByteSource::check_start_of_text() {
   if (expect_ == Expect::text_or_npy && !buffered().empty() && buffered()[0] == npy_magic[0]) {
     expect_ = Expect::anything;
     return true;
@@ -69,14 +69,14 @@ bool ByteSource::start_text() {
     }
   }
   if (const std::string kind = file_kind(buffered()); !kind.empty()) throw DataError(name_ + " is " + kind);
-  refuse_nul();
+  throw_if_nul();
   constexpr std::string_view mark = "\xEF\xBB\xBF";
   if (!buffered().starts_with(mark)) return true;
   position_ = mark.size();
   return position_ < end_ || fill();
 }
 
-void ByteSource::refuse_nul() const {
+void ByteSource::throw_if_nul() const {
   const uint64_t start = content_end_ - end_;
   if (start >= text_proof_bytes) return;
   const std::string_view proof = buffered().substr(0, static_cast<size_t>(text_proof_bytes - start));
@@ -92,15 +92,15 @@ bool ByteSource::fill() {
     return false;
   }
   if (first) {
-    await_start();
+    read_first_bytes();
     if (buffered().starts_with(gzip_magic)) open_gzip();
     if (end_ == 0) {
       at_end_ = true;
       return false;
     }
-    if (expect_ != Expect::anything) return start_text();
+    if (expect_ != Expect::anything) return check_start_of_text();
   } else if (expect_ != Expect::anything) {
-    refuse_nul();
+    throw_if_nul();
   }
   return true;
 }

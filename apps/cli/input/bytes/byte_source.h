@@ -25,8 +25,8 @@ class ByteSource {
 
   // Returns the name for messages: the path or "standard input".
   const std::string& name() const { return name_; }
-  // Sets a function that is called before a read that would have to wait. It can write finished answers, so that a slow
-  // writer doesn't delay them.
+  // Sets a function that is called before a read that would have to wait. The function can write finished answers, so
+  // that they don't wait for a slow program at the other end of a pipe.
   void on_wait(std::function<void()> hook) { wait_hook_ = std::move(hook); }
 
   // Return the next byte, or -1 at the end. Throw DataError if reading fails.
@@ -47,7 +47,7 @@ class ByteSource {
   // Reads up to `count` bytes and returns their number. It is less than `count` only at the end.
   size_t read(char* destination, size_t count);
 
-  // Returns how many of file_bytes() were read.
+  // Returns the number of bytes of the stored file that were read, out of file_bytes().
   uint64_t bytes_read() const { return gunzip_ ? file_position_ : file_position_ - (end_ - position_); }
   // Returns the size of a regular file as it is stored, also if it is compressed. Returns 0 for any other input.
   uint64_t file_bytes() const { return file_bytes_; }
@@ -61,10 +61,10 @@ class ByteSource {
   bool fill();
   bool read_more();
   size_t read_file(char* destination, size_t count);
-  void await_start();
+  void read_first_bytes();
   void open_gzip();
-  bool start_text();
-  void refuse_nul() const;
+  bool check_start_of_text();
+  void throw_if_nul() const;
   std::string_view buffered() const { return {buffer_.get(), end_}; }
 
   int fd_ = -1;

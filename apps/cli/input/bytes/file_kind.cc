@@ -23,9 +23,9 @@ struct Kind {
   const char* next;
 };
 
-// The beginnings of files that are not text. No text in UTF-8 or an 8-bit encoding begins with one of them.
+// The beginnings of files that are not text. Hardly any text in UTF-8 or an 8-bit encoding begins with one of them.
 constexpr Kind kinds[] = {
-    {"\x89LNFR"sv, "a model file (.lnfr)", "give it as MODEL, and give texts as text lines, JSON lines, CSV or TSV"},
+    {"\x89LNFR"sv, "a model file (.lnfr)", "name it in the place of MODEL, and give texts in a file of another kind"},
     {"\x80\x02\x8A\x0A\x6C\xFC\x9C\x46\xF9\x20"sv, "a PyTorch file", is_a_model},
     {"\x80\x02"sv, "a Python pickle", "write its texts as JSON lines"},
     {"\x80\x03"sv, "a Python pickle", "write its texts as JSON lines"},
@@ -98,8 +98,8 @@ std::string zip_kind(std::string_view start) {
   return sentence("a zip archive", "unpack it, or pipe one file in: unzip -p FILE NAME | linformer ... -");
 }
 
-// Returns whether a file is Parquet. A text may begin with PAR1 too, as the name of a table's column, so the byte after
-// it must not be a printable character.
+// Returns whether a file is Parquet. A CSV file may begin with PAR1 too, if its first column has that name, so the byte
+// after PAR1 must not be a printable character.
 bool is_parquet(std::string_view start) {
   return start.starts_with("PAR1") && (start.size() == 4 || start[4] < ' ' || start[4] > '~');
 }
@@ -135,7 +135,7 @@ std::string file_kind(std::string_view start) {
   return {};
 }
 
-std::string binary_kind(std::string_view start, size_t at) {
+std::string binary_kind(std::string_view start, size_t nul_offset) {
   // UTF-16 encodes an ASCII character as its byte and a NUL byte, so every second byte of such a text is NUL.
   const std::string_view sample = start.substr(0, std::min<size_t>(start.size(), 64) & ~size_t{1});
   size_t nul[2] = {};
@@ -147,7 +147,7 @@ std::string binary_kind(std::string_view start, size_t at) {
   if (half >= 2 && nul[0] * 10 >= half * 9 && nul[1] == 0) {
     return sentence("UTF-16", "convert it first: iconv -f UTF-16BE -t UTF-8");
   }
-  return sentence(("binary data (byte " + std::to_string(at) + " is NUL)").c_str(), text_formats);
+  return sentence(("binary data (byte " + std::to_string(nul_offset) + " is NUL)").c_str(), text_formats);
 }
 
 }  // namespace linformer::cli

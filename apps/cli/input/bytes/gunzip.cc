@@ -23,8 +23,8 @@ bool Gunzip::refill() {
   return stream_.avail_in > 0;
 }
 
-// Begins the next member. Returns false at the end of the data. Zeros after a member are skipped, because tapes pad
-// their blocks with zeros.
+// Begins the next member. Returns false at the end of the data. Zero bytes after a member are skipped, because files
+// from tapes are padded with them.
 bool Gunzip::begin_member() {
   for (;;) {
     if (stream_.avail_in == 0 && !refill()) return false;

@@ -22,9 +22,9 @@ class Gunzip {
   Gunzip(const Gunzip&) = delete;
   Gunzip& operator=(const Gunzip&) = delete;
 
-  // Writes inflated bytes to `destination` and returns their number: at least one, or 0 at the end. It does not wait
-  // for more than one. Consecutive members are read as one text (RFC 1952). Throws DataError if the data is damaged or
-  // cut short, after all bytes before the damage were returned.
+  // Writes inflated bytes to `destination` and returns their number: at least one, or 0 at the end. If at least one
+  // byte is ready, it does not wait for more. Consecutive members are read as one text (RFC 1952). Throws DataError if
+  // the data is damaged or cut short, after all bytes before the damage were returned.
   size_t read(char* destination, size_t count);
 
   static constexpr size_t buffer_bytes = 1 << 16;

@@ -41,7 +41,7 @@ class Annotator:
 
     def __init__(self, task: Task, field: str = "text", pair_field: str | None = None, prefix: str = "", **options):
         self._set(pickle.dumps(task), field, pair_field, prefix, options)
-        # If the task or the model refuses an option, this call raises the error, and not each row of a table has it.
+        # If the task or the model refuses an option, the error is raised here. Otherwise every row would have it.
         self._columns.compute(["a"], None if pair_field is None else ["a"])
 
     def _set(self, pickled, field, pair_field, prefix, options):
@@ -59,7 +59,7 @@ class Annotator:
 
     @property
     def error_column(self) -> str:
-        """The name of the column with the reason why a row has no result. If the row has one, the reason is null."""
+        """The name of the column that says why a row has no result. It is null in rows that have a result."""
         return self._name("error")
 
     def _name(self, column):

@@ -54,7 +54,7 @@ def prepare(arguments) -> Job:
     folder. Creates the folder and writes the manifest."""
     model = os.path.abspath(load(arguments.model, arguments.dtype).path)
     settings = settings_of(arguments, model)
-    annotate = cached_annotator(settings, model, arguments.threads)  # Raises an exception if the model can't do it.
+    annotate = cached_annotator(settings, model, arguments.threads)  # Raises an error if the model can't do the task.
     files = sources(_absolute(arguments.input), arguments.format)
     counts = check_files(files, annotate)
     units = [unit for file, count in zip(files, counts) for unit in divided(file, count, arguments.unit_rows)]

@@ -6,7 +6,7 @@ import contextlib
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-#: The bytes of the input's rows that should be in memory at a time, by the sizes that a file's footer gives.
+#: The number of bytes of input rows to read at a time. The size of a row is estimated from the file's footer.
 BATCH_BYTES = 32 << 20
 
 
@@ -53,8 +53,8 @@ def batches(source, first_row, rows, most_rows):
 
 
 def _projected(table, source):
-    """Returns the rows with the columns of ``source.schema``, or with the file's columns and the constants if it is
-    None."""
+    """Returns the rows with the columns of ``source.schema``. If that is None, the rows have the file's columns and
+    ``source.constants``."""
     if source.schema is None:
         for name, value in source.constants.items():
             if name not in table.schema.names:

@@ -27,8 +27,8 @@ class Unit:
 
 
 def divided(source, count, unit_rows):
-    """Returns the units of a file with ``count`` rows. A unit has at most ``unit_rows`` rows, and their sizes differ by
-    at most one row."""
+    """Returns the units of a file with ``count`` rows. A unit has at most ``unit_rows`` rows, and the sizes of the
+    units differ by at most one row."""
     parts = -(-count // unit_rows)
     bounds = [count * part // parts for part in range(parts + 1)] if parts else []
     return [Unit(source, begin, end - begin) for begin, end in zip(bounds, bounds[1:])]

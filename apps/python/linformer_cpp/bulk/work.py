@@ -51,8 +51,8 @@ class Settings:
 
 @dataclass(frozen=True)
 class Report:
-    """The outcome of a unit. ``bad`` is the number of rows with an error. ``seconds`` is 0 if its file already
-    existed."""
+    """The outcome of a unit. ``bad`` is the number of rows with an error. ``seconds`` is 0 if the file with the unit's
+    results already existed."""
     name: str
     rows: int
     bad: int
@@ -105,7 +105,7 @@ def compute(unit, settings, model, threads, output):
     """
     try:
         return _compute(unit, settings, model, threads, output)
-    except Exception as error:  # The driver may not have the class of a library's error.
+    except Exception as error:  # The process that reads this error may be unable to import the original class.
         raise UnitError(f"{unit.source.path}: {str(error) or type(error).__name__}") from error
 
 
