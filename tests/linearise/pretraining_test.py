@@ -280,5 +280,6 @@ def test_tables_and_pictures(context, programs):
     assert all(len(line) <= 120 for line in filled.splitlines() if not line.startswith("|"))
     pictures = pretraining_tables.pictures(context)
     assert set(pictures) == {"figure3a.svg", "figure3c.svg"}
-    for picture in pictures.values():
+    for name, picture in pictures.items():
+        assert f"(pictures/{name})" in filled
         xml.etree.ElementTree.fromstring(picture)

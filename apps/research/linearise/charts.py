@@ -8,11 +8,13 @@ DASHES = ("", "7 4", "2 3", "9 3 2 3", "4 4", "12 4", "1 4", "6 2")
 
 
 def ticks(low, high, log=False):
-    """Returns about five round numbers between low and high, or powers of two if `log`."""
+    """Returns about five round numbers between low and high, or powers of two if `log` and at least three lie there."""
     if log:
         first, last = math.floor(math.log2(low)), math.ceil(math.log2(high))
         step = max(1, math.ceil((last - first) / 7))
-        return [2.0**i for i in range(first, last + 1, step) if low * 0.999 <= 2.0**i <= high * 1.001] or [low, high]
+        powers = [2.0**i for i in range(first, last + 1, step) if low * 0.999 <= 2.0**i <= high * 1.001]
+        if len(powers) > 2:
+            return powers
     span = high - low or 1.0
     step = 10 ** math.floor(math.log10(span / 4))
     step *= min((1, 2, 5, 10), key=lambda m: abs(span / (step * m) - 5))
@@ -71,7 +73,10 @@ def line_chart(title, x_label, y_label, series, log_x=False, log_y=False):
         spread = [y for y in spread if y > 0]
     axes = Axes([p[0] for p in points], spread, log_x, log_y)
     base = HEIGHT - BOTTOM
-    legend = 18 * math.ceil(len(series) / 3) if len(series) > 1 else 0
+    # A letter of the legend is about 6 wide, and 46 are for the sample of the line and the gaps.
+    longest = max(len(name) for name, _ in series)
+    columns = max(1, min(3, int((WIDTH - LEFT - RIGHT) / (6 * longest + 46))))
+    legend = 18 * math.ceil(len(series) / columns) if len(series) > 1 else 0
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT + legend}" width="{WIDTH}" '
              f'height="{HEIGHT + legend}" font-family="sans-serif" fill="#222">',
              f'<rect width="{WIDTH}" height="{HEIGHT + legend}" fill="#fff"/>',
@@ -100,7 +105,7 @@ def line_chart(title, x_label, y_label, series, log_x=False, log_y=False):
                 (_, low), (_, high) = axes.at(p[0], p[1] - p[2]), axes.at(p[0], p[1] + p[2])
                 parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{low:.1f}" y2="{high:.1f}" stroke="{colour}"/>')
         if len(series) > 1:
-            x, y = LEFT + (i % 3) * (WIDTH - LEFT - RIGHT) / 3, HEIGHT + 6 + 18 * (i // 3)
+            x, y = LEFT + (i % columns) * (WIDTH - LEFT - RIGHT) / columns, HEIGHT + 6 + 18 * (i // columns)
             parts.append(f'<line x1="{x:.1f}" x2="{x + 26:.1f}" y1="{y}" y2="{y}" stroke="{colour}" stroke-width="2" '
                          f'stroke-dasharray="{dash}"/>')
             parts.append(text(x + 32, y + 4, name, "start", 11))

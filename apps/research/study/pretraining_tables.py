@@ -139,7 +139,7 @@ def pretraining_report(context):
     for letter, (title, lines) in FIGURES.items():
         claim, *names = SAYS[letter]
         parts += [f"### Figure 3({letter}): {title}"]
-        parts += [f"![figure 3({letter}), E and F from {words}](figure3{letter}{start}.svg)"
+        parts += [f"![figure 3({letter}), E and F from {words}](pictures/figure3{letter}{start}.svg)"
                   for start, words in STARTS.items() if series(context, lines, start)]
         parts += [figure_table(context, lines), f"The paper: {claim}. Here: {compared(context, *names) or DASH}"]
     return parts + [

@@ -155,8 +155,6 @@ def write(context):
         write_text(folder / name, picture)
     def shown(prefix):
         return "".join(f"\n![{name[:-4]}](pictures/{name})\n" for name in sorted(pictures) if name.startswith(prefix))
-    other = sorted(name for name in pictures if not name.startswith(("controls", "theorems", "labels")))
     text = (HEAD + controls_report(context) + shown("controls") + "\n" + labels.report(context) + shown("labels") +
-            "\n" + pretraining.report(context) + "".join(f"\n![{name[:-4]}](pictures/{name})\n" for name in other) +
-            theorems_report(context) + shown("theorems"))
+            "\n" + pretraining.report(context) + theorems_report(context) + shown("theorems"))
     write_text(context.results.parent / "RESULTS.md", text)
