@@ -220,7 +220,7 @@ elseif(CHECK STREQUAL "uninstall")
   file(WRITE ${prefix}/bin/another.sh "")
   uninstalls(TRUE "Removed ${count} of the ${count} files")
   leaves(${prefix} "bin/another.sh;include/linformer;include/linformer/another.h")
-  uninstalls(FALSE "Nothing was installed")
+  uninstalls(FALSE "Nothing to remove")
   file(REMOVE_RECURSE ${prefix})
 
   install_everything(DESTDIR=${work}/staged)

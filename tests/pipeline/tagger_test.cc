@@ -295,9 +295,9 @@ TEST_CASE("a tagger refuses unsuitable models and options with an error that nam
   says(refusal(loaded.model, [](auto* o) { o->texts.cpu.threads = 0; }), "threads is 0");
   TokenModelShape shape;
   shape.labels_tokens = false;
-  says(refusal(TokenModel(shape).model, same), "no head of this model gives each token a label: ask an Answerer");
+  says(refusal(TokenModel(shape).model, same), "no head of this model gives each token a label: use an Answerer");
   shape.answers = false;
-  says(refusal(TokenModel(shape).model, same), "ask a Classifier");
+  says(refusal(TokenModel(shape).model, same), "use a Classifier");
   const LoadedModel whole;
   says(refusal(whole.model, same), "no head of this model gives each token a label");
   SentimentModel vectors;

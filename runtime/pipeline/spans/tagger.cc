@@ -26,7 +26,7 @@ Result<int> labelling_head(const Model& model, int asked) {
     spans = spans || head.spans;
   }
   const char* use =
-      spans ? "use an Answerer: the model has a head for it" : "ask a Classifier, or take a session's logits";
+      spans ? "use an Answerer: the model has a head for it" : "use a Classifier, or take a session's logits";
   if (asked < 0) {
     return Status::error(Code::invalid_argument, "no head of this model gives each token a label: %s", use);
   }
