@@ -375,7 +375,7 @@ TEST_CASE("an answerer refuses unsuitable models and options with an error that 
   says(refusal(loaded.model, [](auto* o) { o->top_k = 0; }), "top_k is 0");
   says(refusal(loaded.model, [](auto* o) { o->max_answer_tokens = 0; }), "max_answer_tokens is 0");
   says(refusal(loaded.model, [](auto* o) { o->head = 4; }), "head 4: the model has 4");
-  says(refusal(loaded.model, [](auto* o) { o->head = 0; }), "\"head0\" does not answer questions: ask a Tagger");
+  says(refusal(loaded.model, [](auto* o) { o->head = 0; }), "\"head0\" does not answer questions: use a Tagger");
   says(refusal(loaded.model, [](auto* o) { o->head = 3; }), "does not answer questions");
   says(refusal(loaded.model, [](auto* o) { o->texts.max_tokens = 25; }), "max_tokens is 25");
   says(refusal(loaded.model, [](auto* o) { o->texts.overlap = 22; }), "overlap 22");

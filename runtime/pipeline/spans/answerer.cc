@@ -22,7 +22,7 @@ Result<int> answering_head(const Model& model, int asked) {
   for (int i = std::max(asked, 0); i < (asked < 0 ? heads : asked + 1); ++i) {
     if (model.head(i).spans) return i;
   }
-  const char* use = "ask a Tagger for labels of tokens, a Classifier for labels of texts";
+  const char* use = "use a Tagger for labels of tokens, a Classifier for labels of texts";
   if (asked < 0) return Status::error(Code::invalid_argument, "no head of this model answers questions: %s", use);
   const std::string_view name = model.head(asked).name;
   return Status::error(Code::invalid_argument, "head \"%.*s\" does not answer questions: %s",
