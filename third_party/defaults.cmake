@@ -1,5 +1,5 @@
-# Sets the defaults of options. A backend is built if its header is found. If another project includes this one, that
-# project must set the option. Tests are built if doctest is found, so that the programs can be built without it.
+# Sets the defaults of three options. A backend is built if its header is found, and tests are built if doctest is
+# found, so that the programs can be built without these. If another project includes this one, all defaults are OFF.
 set(linformer_openblas_folders openblas-openmp openblas-pthread openblas-serial)  # The OpenMP build is preferred.
 set(linformer_default_onednn OFF)
 set(linformer_default_openblas OFF)

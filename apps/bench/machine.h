@@ -17,7 +17,7 @@ struct Machine {
 Machine this_machine();
 // Returns the memory that is available without swapping, in bytes, or 0 if the system can't tell it.
 uint64_t available_memory();
-// Returns the size of the largest cache that processors share, in bytes, or 0 if the system can't tell it.
+// Returns the size of the level 3 cache in bytes, or 0 if there is none or the system can't tell its size.
 uint64_t shared_cache_bytes();
 // Returns a name such as "Linux 6.1.0", or an empty string if the system can't tell it.
 std::string system_name();

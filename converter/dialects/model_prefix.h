@@ -9,7 +9,7 @@
 
 namespace linformer::convert {
 
-// The dialect that fits all tensors of a checkpoint whose `wrapper` is set; null if none fits.
+// The dialect that fits all tensors of a checkpoint whose Checkpoint::wrapper is set; null if none fits.
 struct Fit {
   const Dialect* dialect = nullptr;
   Recognition recognition;

@@ -179,8 +179,10 @@ TensorValues collect_values(const SourceTensor& tensor, const Model& model) {
     const Piece piece = read_piece(*tensor.record->pieces()->Get(i), model, shown);
     const std::byte* const data = model.data(piece.index);
     const auto mark = [&](uint64_t to) {
-      if (present[to])
-        fail(shown, " has its element ", to, " in two pieces, of which one is in ", quote(piece.tensor->name));
+      if (present[to]) {
+        fail(shown, " gets its element ", to, " twice, the second time from ", quote(piece.tensor->name),
+             ": convert the checkpoint again");
+      }
       present[to] = true;
       --made.missing;
     };

@@ -38,7 +38,7 @@ struct TensorValues {
   std::vector<std::byte> bytes;
   uint64_t missing = 0;  // The number of elements that no piece holds.
 };
-// Collects the values of a tensor from its pieces. Throws Error if two pieces hold the same element.
+// Collects the values of a tensor from its pieces. Throws Error if the pieces hold an element twice.
 TensorValues collect_values(const SourceTensor& tensor, const Model& model);
 
 }  // namespace linformer::convert

@@ -316,8 +316,8 @@ enum class PrefixMark : uint8_t { never = 0, first /* at the text's beginning on
 // add_prefix_space is true. kept: always. trimmed: never.
 enum class FirstSpace : uint8_t { as_added = 0, kept, trimmed };
 
-// The steps before and after the model of a unigram or BPE tokenizer, and how the model is applied. WordPiece uses none
-// of these fields.
+// The steps of a tokenizer before and after its unigram or BPE model makes tokens, and how that model is applied.
+// WordPiece uses none of these fields.
 //
 // Unigram is applied in one of two ways. Hugging Face's way: `steps`, then words, each of which is split on its own
 // with sums of scores in double precision. SentencePiece's way: `charsmap` and the rules for spaces, then the whole
@@ -333,7 +333,7 @@ struct TokenizerRules {
   bool split_white_space = false;              // White space separates words and is dropped, before `splits`.
   bool mark_spaces = false;                    // Each space becomes U+2581, after `splits`.
   bool split_words = false;                    // A word begins at each U+2581.
-  PrefixMark prefix_mark = PrefixMark::never;  // In SentencePiece's way, the whole text counts as a word.
+  PrefixMark prefix_mark = PrefixMark::never;  // Which words get U+2581 before them. SentencePiece: a text is one word.
   bool remove_extra_spaces = false;            // SentencePiece: removes spaces at the ends, and all but one elsewhere.
   bool mark_behind = false;                    // SentencePiece: the U+2581 of prefix_mark goes behind the text.
   bool byte_fallback = false;                  // Characters that no token covers become the tokens <0x00> to <0xFF>.

@@ -176,8 +176,8 @@ struct SumParts {
   }
 };
 
-// out = activation(out + bias[column] + row_bias[row]). `width` is the number of columns that a thread computes at
-// once: 1, or more if rows and biases begin at multiples of 16 bytes.
+// out = activation(out + bias[column] + row_bias[row % rows_of_bias]). `width` is the number of columns that a thread
+// computes at once: 1, or more if rows and biases begin at multiples of 16 bytes.
 template <class T, int width>
 struct Finish {
   T* out;
@@ -262,7 +262,7 @@ struct Pair {
   }
 };
 
-// out[row] += sums[row] * bias
+// out += sums[row] * bias[column]
 struct AddScaledBias {
   float* out;
   int64_t out_ld;
@@ -270,7 +270,7 @@ struct AddScaledBias {
   LINFORMER_DEVICE void operator()(int64_t row, int64_t col) const { out[row * out_ld + col] += sums[row] * bias[col]; }
 };
 
-// out[row] *= factors[row]
+// out *= factors[row]
 struct ScaleRow {
   float* out;
   int64_t out_ld;

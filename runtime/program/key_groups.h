@@ -15,7 +15,7 @@ namespace LINFORMER_NAMESPACE {
 // Which of the k compressed rows beside a window take part in attention, by the length of the sequence.
 struct RowsBeside {
   int64_t k = 0;       // The number of compressed rows.
-  int64_t exact = 0;   // How many of them are rows of exact tokens. They come first.
+  int64_t exact = 0;   // How many of them, the first ones, belong to the projection's exact_tokens.
   int64_t span = 0;    // The positions that the other k - exact rows stand for, in order. If 0, all rows take part.
   int64_t window = 0;  // The window of the layer.
 

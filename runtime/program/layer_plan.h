@@ -43,9 +43,9 @@ struct LayerPlan {
   bool product_rounds_slice(int64_t columns) const { return rounded_multiple > 0 && columns % rounded_multiple == 0; }
 };
 
-// Decides how a layer is computed. It is a pure function. The thresholds depend on the model, on whether the target
-// reads panels and on the type in which it computes attention, so a sequence takes the same path in every session with
-// the same target.
+// Decides how a layer is computed. It is a pure function. The thresholds depend on the model, on target.packs and on
+// the type in which the target computes attention, so a sequence takes the same path in every session with the same
+// target.
 LayerPlan plan_layer(const ModelDescription& description, const EncoderDescription& encoder,
                      const LayerDescription& layer, const Extents& extents, const Target& target);
 

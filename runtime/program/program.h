@@ -46,7 +46,7 @@ struct Target {
   bool device = false;  // Whether it runs each op on all rows at once and attends without a buffer of scores.
   ElementType all = ElementType::f32;  // On a device: the type that every weight is multiplied in, f32 or of 16 bits.
   // The types in which layers with weights in bf16 or int8, and all other layers, compute attention. They may be bf16
-  // only if the target packs.
+  // only if `packs` is true.
   ElementType narrow_attention = ElementType::f32, wide_attention = ElementType::f32;
   // Returns the type in which weights of `type` are multiplied.
   ElementType compute_type(ElementType type) const {
@@ -160,7 +160,7 @@ struct Program {
 
 // The columns of E Z that one item computes, where E is a projection and Z the rows that keys are computed from.
 inline constexpr int64_t column_chunk = 128;
-// The rows that a thread takes through a layer at once, unless the options say otherwise. A block of rows with its
+// The rows that a thread takes through a layer at once if CpuOptions::block_rows is 0. A block of rows with its
 // inner rows of the feed-forward network (128 x 3072 floats) stays near the core's own cache, and each weight that is
 // read from the shared cache is used for 128 rows.
 inline constexpr int64_t default_block_rows = 128, max_block_rows = 256, block_row_multiple = 32;

@@ -35,7 +35,7 @@ struct Lengths {
 // The rows that keys and values are computed from. They are the layer's own rows or the encoder states.
 struct KeyRows {
   KeySource source = KeySource::own;
-  View own;  // The packed rows, which are read if the encoder states are not.
+  View own;  // The packed rows, which are read if reads_states() returns false.
 
   bool reads_states(bool has_states) const {
     return source == KeySource::encoder_states || (source == KeySource::encoder_states_or_own && has_states);

@@ -28,10 +28,10 @@ struct PreparedWeights::Data {
   ExecutorWeights weights;
 };
 
-// Returns unsupported if the build can't use the device that the options name.
+// Returns unsupported if options.cuda.device names a GPU and this build can't use GPUs.
 Status check_device(const SessionOptions& options);
 // Returns whether the session's device, or the CPU's kernels, multiply faster in bf16 than in f32. Returns unsupported
-// if the options ask for bf16 but it isn't available, and the errors of check_precision().
+// if options.run asks for bf16 but it isn't available, and the errors of check_precision().
 Result<Bf16Choice> choose_session_bf16(const SessionOptions& options, const Kernels& kernels);
 Result<std::unique_ptr<Executor>> create_executor(Program program, const SessionOptions& options,
                                                   const Kernels& kernels, ExecutorWeights& weights);

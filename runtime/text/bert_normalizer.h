@@ -1,5 +1,5 @@
 // BERT's normaliser: it removes control characters, puts spaces around ideographs, removes accents and changes letters
-// to lower case, as far as the tokenizer's description asks for it.
+// to lower case, each if TokenizerDescription's clean_text, split_cjk, strip_accents or lowercase is true.
 #pragma once
 
 #include <cstdint>

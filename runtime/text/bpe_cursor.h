@@ -30,8 +30,9 @@ class BpeCursor {
         position_(place.position),
         pieces_(pieces) {}
 
-  // Appends `token` for the bytes [begin, end), which come after those of the last call.
-  bool append(int32_t token, size_t begin, size_t end) {
+  // Appends `token` for the bytes [begin, end), which come after those of the last call. Returns false if there is no
+  // memory.
+  [[nodiscard]] bool append(int32_t token, size_t begin, size_t end) {
     if (origins_ != nullptr) {
       const size_t last = std::max(end, virtual_bytes_ + 1) - virtual_bytes_ - 1;
       const uint32_t first = origins_[std::max(begin, virtual_bytes_) - virtual_bytes_];

@@ -33,7 +33,7 @@ struct Tokenizer::State {
   Array<uint8_t> pair_types;
   Array<char> continuing_prefix;
   bool trim_offsets = false;
-  bool keeps_first_space = false;  // Used if offsets are trimmed.
+  bool keeps_first_space = false;  // Used if trim_offsets is true.
 
   Status create(const TokenizerDescription& description, bool always_match_mask);
   Status tokenize(std::string_view text, const EncodeOptions& options, Encoding::State* encoding, Pieces* pieces) const;

@@ -219,11 +219,11 @@ TEST_CASE("export: a file with one defect is refused") {
        }},
       {"1 dimensions", [](Source& t) { t.pieces[0].strides = {1}; }},
       {"5 dimensions", [](Source& t) { t.pieces[0].strides = std::vector<uint64_t>(5, 1); }},
-      {"in two pieces",
+      {"twice, the second time from",
        [](Source& t) {
          t.pieces[0].strides = {15, 1};
        }},
-      {"in two pieces",
+      {"twice, the second time from",
        [](Source& t) {
          t.pieces[0].strides = {0, 0};
        }},

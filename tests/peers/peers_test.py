@@ -292,7 +292,7 @@ class Turns(unittest.TestCase):
             return [peer.precision for peer in residents]
 
         self.assertEqual(kept(None, [9e9, 9e9]), ["0", "1"])  # The free memory is unknown, so nobody stops.
-        self.assertEqual(kept(6.1 * (1 << 30), [100.0] * 3), ["0", "1", "2"])  # A small worker needs 1.5 times 4 GiB.
+        self.assertEqual(kept(6.1 * (1 << 30), [100.0] * 3), ["0", "1", "2"])  # Small workers stay if 6 GiB are free.
         self.assertEqual(kept(5 << 30, [100.0] * 3), ["1", "2"])
         self.assertEqual(kept(0, [100.0] * 3), [])
         self.assertEqual(kept(11 << 30, [100.0, 8192.0, 100.0]), ["1", "2"])

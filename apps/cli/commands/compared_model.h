@@ -73,7 +73,7 @@ class ReferenceRows {
  public:
   // Throws DataError unless each row has as many numbers as the model has logits, or as its vectors have numbers.
   ReferenceRows(const std::string& path, const ComparedModel& model);
-  // Returns the next row, as the answer to the record of `model_answer`. Throws DataError if there are no more
+  // Returns the next row, with the id and the true answer of `model_answer`. Throws DataError if there are no more
   // rows.
   Answered next(const Answered& model_answer);
   // Throws DataError if there are more rows than records.

@@ -49,7 +49,8 @@ double f1_of(const std::vector<std::string>& truth, const std::vector<std::strin
 
 std::vector<std::string> normalized_words(std::string_view answer) {
   std::vector<std::string> words;
-  // `run` has the letters and digits after `word`. It is appended to `word` unless it turns out to be an article.
+  // `run` has the letters and digits after `word`, without the punctuation among them. At any other character, `run` is
+  // appended to `word`; if it is an article, it is dropped instead, and `word` ends.
   std::string word, run;
   const auto end_word = [&] {
     if (!word.empty()) words.push_back(std::move(word));

@@ -60,7 +60,8 @@ bool is_name(std::string_view cell) {
          std::any_of(cell.begin(), cell.end(), [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; });
 }
 
-// Returns whether all cells of the header are names and the row after it has at least as many cells.
+// Returns whether the header has 2 to max_columns cells, all of them names, and the row after it has at least as many
+// cells. The cells of a row with a quotation mark are not counted.
 bool is_table(std::string_view header, std::string_view row, char delimiter) {
   const std::vector<std::string_view> names = cells_of(header, delimiter);
   if (names.size() < 2 || names.size() > max_columns) return false;

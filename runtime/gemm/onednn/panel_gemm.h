@@ -22,7 +22,7 @@ class PanelGemm {
   // rest, which is padded in scratch unless a primitive has its number of rows. If the rows of A or C aren't dense, all
   // steps go through scratch and have at most 16 rows.
   static constexpr int max_steps = 32;
-  // The primitives of a chunk of columns.
+  // The primitives for each chunk of `width` columns.
   struct Chunk {
     int64_t width = 0;
     Matmul overwrite[max_steps], add[max_steps];
@@ -39,7 +39,7 @@ class PanelGemm {
   int64_t step_rows_[max_steps] = {};
   int64_t chunk_width_ = 0;
   bool in_tiles_ = false;
-  std::unique_ptr<Chunk> whole_, rest_;  // The chunks of chunk_width_ columns, and the narrower last chunk.
+  std::unique_ptr<Chunk> whole_, rest_;  // For chunks of chunk_width_ columns, and for a narrower last chunk.
   uint64_t scratchpad_bytes_ = 0;
 };
 

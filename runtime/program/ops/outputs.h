@@ -19,7 +19,7 @@ struct Select {
 struct Pool {
   View out, rows, first_rows;
   Pooling pooling = Pooling::first_token;
-  bool is_asked = false;  // Whether the caller's choice replaces `pooling`.
+  bool is_asked = false;  // Whether Destination::pooling is used instead of `pooling`.
 
   static constexpr OperandTable<2> operands() {
     return {{{offsetof(Pool, rows), Use::rows}, {offsetof(Pool, first_rows), Use::rows}}};
