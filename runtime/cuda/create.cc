@@ -139,7 +139,7 @@ Status CudaExecutor::dry_run() {
     context_.batch = {};
     context_.batch.has_states = states;
     const int64_t longest = std::min(e.tokens, e.rows);
-    LINFORMER_TRY(dry_run_all(longest, e.encoder_states));
+    LINFORMER_TRY(dry_run_sections(longest, e.encoder_states));
     for (const LayerSections& layer : program_.layers) {
       for (int32_t i = layer.stages.begin; i < layer.stages.end; ++i) {
         const Stage& stage = program_.stages[static_cast<size_t>(i)];
@@ -176,7 +176,7 @@ Destination CudaExecutor::set_up_dry_run(int64_t length, int64_t encoder_states)
   return to;
 }
 
-Status CudaExecutor::dry_run_all(int64_t length, int64_t encoder_states) {
+Status CudaExecutor::dry_run_sections(int64_t length, int64_t encoder_states) {
   const Destination to = set_up_dry_run(length, encoder_states);
   LINFORMER_TRY(run_section(program_.embedding, to));
   for (const LayerSections& layer : program_.layers) LINFORMER_TRY(run_section(layer.stages, to));

@@ -31,7 +31,7 @@ class CudaExecutor final : public Executor {
   Status check_ops() const;
   Status dry_run();
   Destination set_up_dry_run(int64_t length, int64_t encoder_states);
-  Status dry_run_all(int64_t length, int64_t encoder_states);
+  Status dry_run_sections(int64_t length, int64_t encoder_states);
   // These functions are in executor.cc.
   Status run_all(const Batch& batch, const Request& request);
   Status upload_batch(const Batch& batch);

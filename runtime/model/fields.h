@@ -56,7 +56,7 @@ class TensorFields {
   static Status must_be_absent(const FieldName& field, const Norm& norm, const char* reason);
 
   // Returns whether the tensor has one dimension of `count` elements. Returns false if the index names no tensor.
-  bool has_elements(TensorIndex index, uint64_t count) const {
+  bool is_vector_of(TensorIndex index, uint64_t count) const {
     const bool inside = index >= 0 && static_cast<size_t>(index) < tensors_.size();
     return inside && (*this)[index].shape.size() == 1 && (*this)[index].shape[0] == count;
   }

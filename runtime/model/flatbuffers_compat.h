@@ -18,8 +18,8 @@
 
 #include "linformer/version.h"
 
-// Moves the generated code into the namespace of this version, which the schema doesn't name. If two versions are in
-// one process, they must not share each other's inline verifiers.
+// Puts the generated code in a namespace of this version, such as linformer::schema_v0_1, instead of linformer::schema.
+// If two versions are in one process, they must not share each other's inline verifiers.
 #define LINFORMER_JOIN_(a, b) a##_##b
 #define LINFORMER_JOIN(a, b) LINFORMER_JOIN_(a, b)
 #define schema LINFORMER_JOIN(schema, LINFORMER_VERSION_NAMESPACE)

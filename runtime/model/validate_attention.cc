@@ -197,7 +197,7 @@ Status check_norms(const FieldName& field, const EncoderDescription& encoder, co
   const auto check = [&](const char* member, const Norm& norm, uint32_t heads) -> Status {
     const FieldName name = field / member;
     if (!norm.present()) return TensorFields::must_be_absent(name, norm, "has no scale");
-    const bool by_head = tensors.has_elements(norm.scale, attention.head_dim);
+    const bool by_head = tensors.is_vector_of(norm.scale, attention.head_dim);
     return tensors.check_norm(name, norm, uint64_t{attention.head_dim} * (by_head ? 1 : heads));
   };
   LINFORMER_TRY(check("query_norm", attention.query_norm, attention.heads));

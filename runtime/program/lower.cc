@@ -80,11 +80,11 @@ View Lowering::first_rows_view(BufferId buffer, int64_t cols) {
   return scored_view(buffer == BufferId::second_rows ? BufferId::first_second_rows : BufferId::first_normalized, cols);
 }
 
-View Lowering::slot(BufferId buffer, int64_t slot_rows, int64_t cols) {
+View Lowering::slot_view(BufferId buffer, int64_t rows_per_slot, int64_t cols) {
   View view;
   view.place = Place::sequence;
   view.buffer = buffer;
-  view.rows = slot_rows;
+  view.rows = rows_per_slot;
   view.cols = view.ld = cols;
   return view;
 }

@@ -82,7 +82,7 @@ class Lowering {
     return buffer_view(Place::block, buffer, cols, offset);
   }
   View scored_view(BufferId buffer, int64_t cols) { return buffer_view(Place::scored, buffer, cols, 0); }
-  static View slot(BufferId buffer, int64_t slot_rows, int64_t cols);
+  static View slot_view(BufferId buffer, int64_t rows_per_slot, int64_t cols);
   View buffer_view(Place place, BufferId buffer, int64_t cols, int64_t offset);
   View source(const LayerState& layer, int64_t cols);
   // Returns the view of a tensor, row-major or as the right operand of a product. If the index is `absent`, the view is

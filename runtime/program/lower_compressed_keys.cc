@@ -44,8 +44,8 @@ void Lowering::add_short_sequence_operands(LayerState* layer) {
 
 // Returns the slot of Z W, with room for the longest sequence that is multiplied by W before it is compressed.
 View Lowering::projected_slot(const LayerState& layer, int side) {
-  return slot(compressed_buffer(side), std::min(layer.plan.longest, layer.plan.project_first_below - 1),
-              layer.key_width);
+  return slot_view(compressed_buffer(side), std::min(layer.plan.longest, layer.plan.project_first_below - 1),
+                   layer.key_width);
 }
 
 // Adds the products E Z for long sequences and Z W for sequences that are multiplied by W first. All heads share one
@@ -62,7 +62,7 @@ void Lowering::add_ez_or_zw(const LayerState& layer, int side) {
     ops::Gemm compress;
     compress.a = weight(projection.weight);
     compress.b = source(layer, d);
-    compress.out = slot(compressed_buffer(side), projection.k, d);
+    compress.out = slot_view(compressed_buffer(side), projection.k, d);
     add(compress);
   }
   if (projects) {
@@ -91,14 +91,14 @@ void Lowering::add_keys_or_values_of_all_heads(const LayerState& layer, int side
   const bool projects =
       layer.plan.project_first_below > std::max<int64_t>(short_below, 1) && layer.plan.longest >= short_below;
   if (!compresses && !projects) return;
-  const View e = weight(projection.weight), key = slot(key_or_value_buffer(side), k, layer.key_width);
+  const View e = weight(projection.weight), key = slot_view(key_or_value_buffer(side), k, layer.key_width);
   if (compresses) {
     add_key_stage(layer, Domain::compressed_rows, {.from = layer.plan.project_first_below}, k, side == value_side);
     // If the model adds the bias b before E, (E Z) W lacks (E 1) b^T, where 1 is a vector of ones.
     const bool row_sums = linear.bias != absent && !after;
     Linear plain = linear;
     if (row_sums) plain.bias = absent;
-    const View compressed = slot(compressed_buffer(same ? key_side : side), k, inputs(linear));
+    const View compressed = slot_view(compressed_buffer(same ? key_side : side), k, inputs(linear));
     gemm(compressed, plain, key).row_bias = weight(projection.bias);
     if (row_sums) add(ops::AddRowSums{key, e, weight(linear.bias)});
     scale_by_length(projection, key);
@@ -121,7 +121,7 @@ void Lowering::add_keys_or_values_of_all_heads(const LayerState& layer, int side
 void Lowering::compress_by_head(const LayerState& layer, int side, bool joins) {
   const ops::Attend& attend = layer.attend;
   add_key_stage(layer, Domain::key_heads, {}, attend.groups.count, joins);
-  const View projected = slot(compressed_buffer(side), layer.plan.longest, layer.key_width);
+  const View projected = slot_view(compressed_buffer(side), layer.plan.longest, layer.key_width);
   add(ops::Compress{key_slot(layer, side), projected, attend.groups, attend.d_head, side});
 }
 
@@ -156,7 +156,7 @@ void Lowering::lower_compressed_keys(LayerState* layer) {
   } else {
     for (int side = 0; side < sides; ++side) {
       add_key_stage(*layer, Domain::source_rows, {}, 0, side > 0);
-      project_rows(*layer, side, slot(compressed_buffer(side), layer->plan.longest, layer->key_width));
+      project_rows(*layer, side, slot_view(compressed_buffer(side), layer->plan.longest, layer->key_width));
     }
     for (int side = 0; side < sides; ++side) compress_by_head(*layer, side, side > 0);
   }

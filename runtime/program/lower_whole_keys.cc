@@ -44,7 +44,7 @@ class WholeKeys {
   // Returns the view of the rows that compress() writes: the layer's compressed keys or its compressed values.
   View rows_beside(int side) const {
     const BufferId buffer = side == key_side || layer_.value_is_key ? BufferId::keys_beside : BufferId::values_beside;
-    return Lowering::slot(buffer, projection(side).k, layer_.key_width);
+    return Lowering::slot_view(buffer, projection(side).k, layer_.key_width);
   }
 
   // Returns the view of compressed keys or values that attention reads. If the layer's keys are packed, it is the view
@@ -52,7 +52,7 @@ class WholeKeys {
   View beside(BufferId packed, int side) const {
     if (!layer_.plan.panels) return rows_beside(side);
     const KeyGroup& last = to_.program_.group(attend_.groups, attend_.groups.count - 1);
-    View view = Lowering::slot(packed, 1, last.panels_offset + group_panel_elements(attend_.d_head, last.k));
+    View view = Lowering::slot_view(packed, 1, last.panels_offset + group_panel_elements(attend_.d_head, last.k));
     view.type = attend_.compute;
     view.layout = RightLayout::panel16;
     return view;

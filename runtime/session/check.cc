@@ -33,8 +33,9 @@ Status Session::State::check_input(const InputList& inputs, size_t t) const {
   const SessionOptions& options = plan.options;
   const Input input = inputs[t];
   if (embedding.tokens == absent ? !input.tokens.empty() : !input.vectors.empty()) {
-    return Status::error(Code::invalid_argument, "text %zu is made of %s, but this model takes %s", t,
-                         input.tokens.empty() ? "vectors" : "tokens", input.tokens.empty() ? "tokens" : "vectors");
+    return Status::error(Code::invalid_argument, "text %zu has %s, but this model takes %s", t,
+                         embedding.tokens == absent ? "tokens" : "vectors",
+                         embedding.tokens == absent ? "vectors" : "tokens");
   }
   if (embedding.tokens == absent && input.vectors.size() % embedding.vectors.width != 0) {
     return Status::error(Code::invalid_argument, "text %zu has %zu floats, which is not a multiple of the width %u", t,
@@ -76,8 +77,13 @@ Status Session::State::check_input(const InputList& inputs, size_t t) const {
                          "text %zu has encoder states of %zu floats, but the model reads rows of %u", t,
                          input.encoder_states.size(), e.encoder_states_width);
   }
-  if ((program().needs_states && states == 0) || input.encoder_states.empty() != inputs[0].encoder_states.empty()) {
+  if (program().needs_states && states == 0) {
     return Status::error(Code::invalid_argument, "text %zu has no encoder states, which its cross attention reads", t);
+  }
+  if (input.encoder_states.empty() != inputs[0].encoder_states.empty()) {
+    return Status::error(Code::invalid_argument,
+                         "text %zu has %s encoder states, unlike text 0: pass encoder states for all texts or for none",
+                         t, states == 0 ? "no" : "its own");
   }
   if (states > static_cast<uint64_t>(options.memory.max_encoder_states)) {
     return Status::error(

@@ -7,7 +7,7 @@
 namespace LINFORMER_NAMESPACE {
 namespace {
 
-// Appends a character and the marks after it in canonical order.
+// Appends the run (a character and the marks after it) to the changes in canonical order, and empties the run.
 bool emit_run(NormalizedText* normalized) {
   auto& run = normalized->run;
   bool ordered = true;

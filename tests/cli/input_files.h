@@ -1,4 +1,4 @@
-// Makes compressed inputs in memory.
+// Makes gzip files and beginnings of zip archives in memory.
 #pragma once
 
 #include <zlib.h>

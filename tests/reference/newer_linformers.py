@@ -307,7 +307,8 @@ def pull_request(root, case, share_projection, seed, labels):
                f"transformers' pull request 10587, share_projection {share_projection}")
 
 
-# These functions are lucidrains' layers, which have a norm before the attention and one before the FFN.
+# The next two functions make the weights of lucidrains' layer and compute the layer. It has a norm before the attention
+# and one before the FFN.
 
 
 def make_layer(weights, norm, attention, ffn_norm, ffn, one_kv_head=False, share_kv=False):

@@ -89,12 +89,15 @@ TEST_CASE("run refuses vectors if the model takes tokens, and tokens if it takes
   Refusals tokens({});
   Input vectors;
   vectors.vectors = std::span(floats).first(32);
-  CHECK(tokens.says({vectors}, "text 0 is made of vectors, but this model takes tokens"));
+  CHECK(tokens.says({vectors}, "text 0 has vectors, but this model takes tokens"));
+  Input both = text();
+  both.vectors = vectors.vectors;
+  CHECK(tokens.says({both}, "text 0 has vectors, but this model takes tokens"));
   RandomModel shape;
   shape.vector_width = 8;
   shape.prefix = true;
   Refusals takes_vectors(shape);
-  CHECK(takes_vectors.says({text()}, "text 0 is made of tokens, but this model takes vectors"));
+  CHECK(takes_vectors.says({text()}, "text 0 has tokens, but this model takes vectors"));
   vectors.vectors = std::span(floats).first(33);
   CHECK(takes_vectors.says({vectors}, "text 0 has 33 floats, which is not a multiple of the width 8"));
   vectors.vectors = {};
@@ -143,7 +146,8 @@ TEST_CASE("run refuses encoder states that are missing, unwanted, too long or cu
   shape.encoder_states_width = 0;
   Refusals either(shape);
   input.encoder_states = std::span(floats).first(shape.d_model);
-  CHECK(either.says({input, text()}, "text 1 has no encoder states"));
+  CHECK(either.says({input, text()}, "text 1 has no encoder states, unlike text 0"));
+  CHECK(either.says({text(), input}, "text 1 has its own encoder states, unlike text 0"));
   CHECK(either.accepts({text()}));
 }
 

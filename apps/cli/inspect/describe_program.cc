@@ -32,7 +32,9 @@ std::string mega(double bytes) { return fixed(bytes / 1e6, 3); }
 struct Block {
   int layer;  // -1 if the part is not a layer.
   std::span<const ProgramLine> lines;
-  int shown_as = -1;  // The first layer with the same ops, whose lines are shown for this one; or this layer.
+  // The layer whose lines are shown for this block: the first layer with the same ops, which may be this layer. -1 if
+  // the part is not a layer.
+  int shown_as = -1;
 };
 
 bool same_block(const ProgramLine& a, const ProgramLine& b) {

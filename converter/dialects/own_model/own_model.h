@@ -44,7 +44,7 @@ const Dialect& recognise_own_model_encoder(Checkpoint& checkpoint, const Setting
 // Returns the table of positions that the settings name, or nothing if they do not name one. If the tensor has three
 // axes, one of size 1 is removed.
 std::optional<Tensor> own_model_position_table(TensorTable& tensors, const OwnModel& own, const char* positions);
-// Adds the embedding of tokens and, if `positions` is not empty, of learned positions. encoder.d_model and
+// Adds the embedding of tokens and, if `positions` has a value, of learned positions. encoder.d_model and
 // encoder.max_tokens must be set.
 void add_own_model_embedding(Conversion& conversion, TensorTable& tensors, const OwnModel& own, const char* embedding,
                              const std::optional<Tensor>& positions);

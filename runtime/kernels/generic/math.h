@@ -87,8 +87,7 @@ LINFORMER_INLINE typename L::Batch gelu(typename L::Batch x) {
 }
 
 // Returns GELU for results that are rounded to 16 or 8 bits. The absolute error is 5e-5, and 1e-6 |x| for large |x|.
-// Phi(x) is 1/2 + x q(x^2) with x clamped to +-4.374, where Phi is 0 or 1 up to 1e-6. Uses L::gelu_narrow if the set
-// has it.
+// Phi(x) is 1/2 + x q(x^2) with x clamped to +-4.374, where Phi is 0 or 1 up to 1e-6. Uses L::gelu_narrow if L has it.
 template <class L>
 LINFORMER_INLINE typename L::Batch gelu_narrow(typename L::Batch x) {
   using B = typename L::Batch;
