@@ -304,7 +304,7 @@ TEST_CASE("a tokenizer that gives the second text a type fits a model with one t
   CHECK(made.description().tokenizer.pair_types.empty());
   CHECK(made.description().tokenizer.pair_template.size() == 5);
   CHECK(std::ranges::any_of(made.report.notes,
-                            [](const std::string& note) { return note.find("one for all") != note.npos; }));
+                            [](const std::string& note) { return note.find("but the model has only one") != note.npos; }));
 }
 
 }  // namespace linformer_test::hugging_face_folders_test

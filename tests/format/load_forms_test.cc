@@ -191,7 +191,7 @@ TEST_CASE("a model loads from bytes that a function reads") {
   CHECK(failing.calls == 1);
   check_refused(Model::load_with(&Source::read, &source, 0), Code::corrupt_file, "no bytes");
   check_refused(Model::load_with(&Source::read, &source, UINT64_MAX), Code::out_of_memory, "no memory");
-  check_refused(Model::load_with(nullptr, nullptr, 64), Code::invalid_argument, "no function");
+  check_refused(Model::load_with(nullptr, nullptr, 64), Code::invalid_argument, "the function that reads the model is null");
 }
 
 }  // namespace linformer_test::load_forms_test
