@@ -3,8 +3,8 @@ GTE in tests/data/golden.
 
     python3 encoders.py FOLDER
 
-Needs torch and transformers 5.23. The checkpoints are random models written by save_pretrained, and the models compute
-the outputs in double precision. hugging_face.py compares more models if the packages are installed.
+Needs torch and transformers 5.23 or newer. The checkpoints are random models written by save_pretrained, and the models
+compute the outputs in double precision. hugging_face.py compares more models if the packages are installed.
 """
 
 import copy

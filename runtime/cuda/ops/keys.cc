@@ -12,11 +12,11 @@ namespace {
 // others begin at one of eight alignments.
 constexpr int64_t differing_taps = 9;
 
+}  // namespace
+
 Status no_kernel(OpKind kind) {
   return Status::error(Code::unsupported, "the op '%s' has no kernel on a GPU: use the CPU", name_of(kind));
 }
-
-}  // namespace
 
 // Computes the keys or values of a group of heads from its columns of Z W.
 Status run(const ops::Compress& op, Context& context, const Item& item) {
