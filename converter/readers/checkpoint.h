@@ -107,8 +107,8 @@ class Checkpoint {
   void add_tensor(Tensor tensor);
   // Adds the storages and tensors of another file, and keeps that file open.
   void add_shard(Checkpoint shard);
-  // Removes the tensors for which `chosen` returns true, and returns them in their order for restore_tensors(). No
-  // tensor may be added before restore_tensors() is called.
+  // Removes the tensors for which `chosen` returns true, and returns them in their order. restore_tensors() puts them
+  // back. Between the two calls no tensor may be added.
   std::vector<Tensor> extract_tensors(const std::function<bool(const Tensor&)>& chosen);
   // Appends the tensors that extract_tensors() returned.
   void restore_tensors(std::vector<Tensor> extracted);

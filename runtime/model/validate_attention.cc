@@ -214,8 +214,8 @@ Status check_norms(const FieldName& field, const EncoderDescription& encoder, co
   return {};
 }
 
-// Checks a layer that has both a window and compressed keys. All heads must share one linear projection for keys and
-// one for values, which are applied after keys and values are computed.
+// Checks a layer that has both a window and compressed keys. Its heads must share the matrix E that compresses keys and
+// the matrix F that compresses values. Both must be linear, and must be applied to computed keys and values.
 Status check_window_with_compressed_keys(const FieldName& field, const EncoderDescription& encoder,
                                          const AttentionDescription& attention) {
   const FieldName window = field / "window";

@@ -8,7 +8,7 @@ namespace LINFORMER_NAMESPACE {
 
 // Sets normalized->changes to the changes that turn normalized->characters into their canonical decomposition (the
 // compatibility decomposition if `compatibility` is true), recomposed if `composed` is true. Returns false if there is
-// no memory, or if the decomposition exceeds normalized->limit.
+// no memory, or if the decomposition has more than normalized->limit characters.
 [[nodiscard]] bool compute_normal_form(bool compatibility, bool composed, NormalizedText* normalized);
 
 // Applies normalized->changes to normalized->characters. Returns false if there is no memory.

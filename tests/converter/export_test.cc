@@ -244,11 +244,7 @@ TEST_CASE("every kind of tokenizer is exported, and converts to the same file") 
 TEST_CASE("a weight with a spectral norm is exported as the one weight that the model uses") {
   TinyFairseq tiny;
   std::vector<HandTensor> tensors = tiny.tensors();
-  add_head(tensors, "mnli", 8, 8, 3);
-  const std::string weight = "classification_heads.mnli.out_proj.weight";
-  named(tensors, weight).name += "_orig";
-  tensors.push_back(random_tensor(weight + "_u", {3}, 7));
-  tensors.push_back(random_tensor(weight + "_v", {8}, 8));
+  const std::string weight = add_spectral_head(tensors);
   const std::string file = torch_zip(tensors, tiny.settings());
   const std::string back = check_round_trip(file, "");
   check_values(file, back, make(file, ""), {weight + "_orig", weight + "_u", weight + "_v"});

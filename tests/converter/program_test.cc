@@ -85,11 +85,7 @@ TEST_CASE("the error for a --dtype-for that fits only a part of a weight names t
   Workplace place;
   TinyFairseq tiny;
   std::vector<HandTensor> tensors = tiny.tensors();
-  add_head(tensors, "mnli", 8, 8, 3);
-  const std::string weight = "classification_heads.mnli.out_proj.weight";
-  named(tensors, weight).name += "_orig";
-  tensors.push_back(random_tensor(weight + "_u", {3}, 7));
-  tensors.push_back(random_tensor(weight + "_v", {8}, 8));
+  const std::string weight = add_spectral_head(tensors);
   write_file(place.path("c.pt"), torch_zip(tensors, tiny.settings()));
   const std::string command = place.path("c.pt") + " -o " + place.path("x.lnfr") + " --dtype int8 --dtype-for 'f32:*";
   for (const std::string part : {"_orig", "_u"}) {

@@ -132,7 +132,7 @@ TEST_CASE("an exception of the progress callback ends the conversion, and no fil
   CHECK(place.entry_count() == 1);
 }
 
-TEST_CASE("errors name options by the fields of ConvertOptions, or by names that the caller chooses") {
+TEST_CASE("an error names an option by its field of ConvertOptions, or by the name that the caller gave it") {
   const Workplace place;
   ConvertOptions options = options_in(place);
   options.labels = {"one"};

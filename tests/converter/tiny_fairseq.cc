@@ -91,4 +91,13 @@ void add_head(std::vector<HandTensor>& tensors, const std::string& name, int64_t
   tensors.push_back(random_tensor(prefix + "out_proj.bias", {classes}, 7));
 }
 
+std::string add_spectral_head(std::vector<HandTensor>& tensors) {
+  add_head(tensors, "mnli", 8, 8, 3);
+  std::string weight = "classification_heads.mnli.out_proj.weight";
+  named(tensors, weight).name += "_orig";
+  tensors.push_back(random_tensor(weight + "_u", {3}, 7));
+  tensors.push_back(random_tensor(weight + "_v", {8}, 8));
+  return weight;
+}
+
 }  // namespace linformer_test

@@ -27,5 +27,8 @@ void remove(std::vector<HandTensor>& tensors, const std::string& name);
 // Replaces the first `from` in each name with `to`.
 std::vector<HandTensor> renamed(std::vector<HandTensor> tensors, const std::string& from, const std::string& to);
 void add_head(std::vector<HandTensor>& tensors, const std::string& name, int64_t d, int64_t inner, int64_t classes);
+// Adds a head "mnli" whose last weight has a spectral norm, as torch's spectral_norm() stores it: the weight with the
+// suffix "_orig" and its two vectors with the suffixes "_u" and "_v". Returns the weight's name without a suffix.
+std::string add_spectral_head(std::vector<HandTensor>& tensors);
 
 }  // namespace linformer_test

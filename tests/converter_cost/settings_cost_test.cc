@@ -105,7 +105,7 @@ TEST_CASE("a long text that is shared is not copied for each class or architectu
   CHECK(contains(report.notes[0], "id2label"));
 }
 
-TEST_CASE("searches find the same in dicts of many and of few keys, and the last value of a key counts") {
+TEST_CASE("a search in a dict finds the last value of a key, whether the dict has few keys or many") {
   for (const int keys : {3, 8, 9, 2000}) {
     PickleWriter pickle;
     pickle.empty_dict();

@@ -141,8 +141,8 @@ struct RandomInput {
   linformer::Input view() const;
 };
 // Returns tokens or vectors, as the encoder takes them, and encoder states if it reads them. With `masks`, every
-// seventh row, every fifth query and every third encoder state is masked, but never the first. If the model has a pad,
-// the fourth token and every 14th token after it are pads.
+// seventh row, every fifth query and every third encoder state is masked, but never the first. If the model has a pad
+// token, the tokens 3, 17, 31 and so on are pads, where the first token is 0.
 RandomInput random_input(uint64_t seed, const linformer::EncoderDescription& encoder, int64_t rows, int64_t state_rows,
                          bool masks);
 

@@ -48,7 +48,7 @@ class ColumnWriter {
 };
 
 // Returns a JSON object in one line: the fields of `own`, which the answer repeats from the record, and then the fields
-// of `answer`. A field of `answer` whose name is also in `own` gets the prefix linformer_.
+// of `answer`. If both have a field of the same name, the field of `answer` gets the prefix linformer_.
 std::string json_line(const OwnFields& own, const nlohmann::ordered_json& answer);
 
 }  // namespace linformer::cli

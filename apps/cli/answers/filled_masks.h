@@ -47,7 +47,7 @@ class MaskNames {
   // Replaces each mask in `text->ids` by its best candidate and returns the decoded text.
   std::string fill(FilledText* text);
   // Returns the decoded text with `candidate` in the place of `mask`, and with the best candidates in all other masks.
-  // fill() must have been called before. `text->ids` is unchanged after the call.
+  // fill() must have been called for this text before. The function leaves `text->ids` as it was.
   std::string text_with_candidate(const MaskCandidate& candidate, const FilledMask& mask, FilledText* text);
 
  private:

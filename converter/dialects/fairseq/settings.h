@@ -12,8 +12,8 @@ namespace linformer::convert::fairseq {
 // Returns the user's settings, followed by the checkpoint's own.
 Settings settings_of(const Conversion& conversion);
 
-// Returns the activation that the setting `name`, activation_fn or pooler_activation_fn, gives. If the setting is
-// absent, returns `fallback`, which is fairseq's default, and adds a note to the report.
+// Returns the value of the setting `name`, which is activation_fn or pooler_activation_fn. If the setting is absent,
+// returns `fallback`, which is fairseq's default, and adds a note to the report.
 Activation activation_of(const Settings& settings, const char* name, Activation fallback, Report& report);
 
 // Returns whether values use the projection of the keys, which is the setting shared_kv_compressed. Returns nothing if

@@ -36,7 +36,7 @@ class MemoryDesc {
     const dnnl_dims_t dims = {rows, cols};
     return library().memory_desc_create_with_tag(&desc_, 2, dims, dnnl_f32, dnnl_ab);
   }
-  // Makes the descriptor describe f32 weights [k, n] in panel16.
+  // Sets the descriptor to f32 weights of shape [k, n] in the layout TensorLayout::panel16.
   dnnl_status_t describe_panels(dnnl_dim_t k, dnnl_dim_t n) {
     const dnnl_dims_t dims = {k, n};
     return library().memory_desc_create_with_tag(&desc_, 2, dims, dnnl_f32, dnnl_BA16a16b);

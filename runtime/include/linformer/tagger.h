@@ -17,8 +17,8 @@ namespace LINFORMER_NAMESPACE {
 // How the tokens of a text become entities, as in the token classification pipeline of Hugging Face's transformers.
 // Each token (or each word) gets its likeliest label, and the label's probability is its score. A label that begins
 // with "B-" begins an entity. A label that begins with "I-", or any other label, continues one. Neighbouring tokens (or
-// words) of the same entity become one, until a "B-" label begins the next. The score of an entity is the mean of the
-// scores of its tokens (or words).
+// words) whose labels name the same kind of entity, such as PER, are joined to one entity, until a label with "B-"
+// begins the next one. The score of an entity is the mean of the scores of its tokens (or words).
 enum class Aggregation : uint8_t {
   simple = 0,  // Joins tokens.
   none,        // Each token is an entity by itself, with its whole label.
