@@ -124,13 +124,14 @@ struct NormalizeLength {
   int64_t ld, cols;
   LINFORMER_DEVICE void operator()(Warp& warp, int64_t row) const {
     float* from = x + row * ld;
-    // The elements are divided by the largest one, so that their squares don't overflow or underflow.
+    // The elements are divided by the largest one if it is finite, so that their squares don't overflow or underflow.
+    // If an element is NaN, the length is NaN, and so is the whole row.
     const float largest = warp.max([&](int lane) {
       float most = 0;
       for (int64_t i = lane; i < cols; i += warp_size) most = fabsf(from[i]) > most ? fabsf(from[i]) : most;
       return most;
     });
-    const float unit = largest > 0 ? largest : 1.f;
+    const float unit = largest / largest == 1.f ? largest : 1.f;  // 0 / 0 and infinity / infinity are NaN.
     const float squares = warp.sum([&](int lane) {
       float sum = 0;
       for (int64_t i = lane; i < cols; i += warp_size) sum += from[i] / unit * (from[i] / unit);
@@ -138,7 +139,7 @@ struct NormalizeLength {
     });
     const float length = sqrtf(squares) * unit;
     warp.each_lane([&](int lane) {
-      for (int64_t i = lane; i < cols; i += warp_size) from[i] /= length > 1e-12f ? length : 1e-12f;
+      for (int64_t i = lane; i < cols; i += warp_size) from[i] /= length < 1e-12f ? 1e-12f : length;
     });
   }
 };

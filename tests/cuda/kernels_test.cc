@@ -1,14 +1,18 @@
-// Tests 16-bit numbers and the attention kernel, simulated on the CPU, against double precision.
+// Tests 16-bit numbers, and the kernels of attention and of a row's length, simulated on the CPU, against double
+// precision.
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <cstdio>
+#include <iterator>
+#include <limits>
 #include <memory>
 #include <random>
 #include <vector>
 
 #include "cuda/attention.h"
 #include "cuda/device.h"
+#include "cuda/rows.h"
 
 namespace linformer_test::kernels_test {
 namespace {
@@ -34,6 +38,40 @@ TEST_CASE("every f16 number survives a conversion, and ties round to even") {
   CHECK(got.bits == 0x7c00);
   narrow(NAN, &got);
   CHECK((got.bits & 0x7fff) > 0x7c00);
+}
+
+TEST_CASE("rows are divided by their length, and NaN and infinity are not hidden") {
+  constexpr int64_t cols = 37;
+  const float largest = std::numeric_limits<float>::max() / 8, infinity = std::numeric_limits<float>::infinity();
+  const float fillers[] = {3.f, largest, 1e-38f, 0.f, 1.f, 1.f};
+  const float first[] = {-4.f, largest, 0.f, 0.f, NAN, infinity};
+  std::vector<float> x;
+  for (size_t row = 0; row < std::size(first); ++row) {
+    x.push_back(first[row]);
+    x.insert(x.end(), cols - 1, fillers[row]);
+  }
+  Result<std::unique_ptr<Device>> device = Device::open(0);
+  REQUIRE(device.ok());
+  Result<std::unique_ptr<Stream>> stream = Stream::create(**device, {});
+  REQUIRE(stream.ok());
+  const std::vector<float> before = x;
+  const EachRow<NormalizeLength> kernel{{x.data(), cols, cols}, std::ssize(x) / cols};
+  REQUIRE((*stream)->launch(kernel, kernel.grid()).ok());
+  for (size_t row = 0; row < std::size(first); ++row) {
+    CAPTURE(row);
+    double squares = 0;
+    for (size_t i = 0; i < cols; ++i) squares += std::pow(static_cast<double>(before[row * cols + i]), 2);
+    const double length = std::max(std::sqrt(squares), 1e-12);
+    for (size_t i = 0; i < cols; ++i) {
+      const double expected = static_cast<double>(before[row * cols + i]) / length;
+      const double got = static_cast<double>(x[row * cols + i]);
+      if (std::isnan(expected)) {
+        CHECK(std::isnan(got));
+      } else {
+        CHECK(std::abs(got - expected) <= 1e-6);
+      }
+    }
+  }
 }
 
 template <class T, int depth>
