@@ -10,6 +10,7 @@ import time
 import pytest
 
 from conftest import WORDS, environment, make_model, make_texts, write_lines
+from linearise import __main__ as command
 
 SMALL = ["--steps", "6", "--tokens", "512", "--check-every", "3", "--k", "6", "--window", "4", "--threads", "1",
          "--held-out", "12", "--quiet"]
@@ -51,6 +52,11 @@ def test_help_has_examples_and_wrong_usage_ends_with_2():
     good = ["m", "-o", "x", "--texts", "t"]
     for wrong in ([], ["m"], [*good, "--k", "-1"], [*good, "--rate", "nan"]):
         assert "linearise" in run(*wrong, code=2).stderr
+
+
+def test_an_option_given_twice_adds_its_values():
+    options = command.make_parser().parse_args(["m", "-o", "x", "--texts", "a", "--texts", "b", "c"])
+    assert options.texts == ["a", "b", "c"]
 
 
 def test_from_a_model_to_a_student_that_converts(texts, programs, tmp_path):

@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from conftest import environment, make_model, make_texts
+from study import __main__ as command
 from study import controls, corpora, plan, runs, tables, theorems
 
 
@@ -56,6 +57,11 @@ def test_runs_have_names_of_their_own_and_the_small_ones_exist():
     names = [f"{run.group}/{run.name}" for run in plan.all_runs()]
     assert len(names) == len(set(names)) and set(plan.SMALL) <= set(names)
     assert all("/" not in run.name and "*" not in run.name and "," not in run.name for run in plan.all_runs())
+
+
+def test_an_option_given_twice_adds_its_values():
+    options = command.make_parser().parse_args(["--run", "a/b", "--group", "x", "--run", "a/c", "a/d", "--group", "y"])
+    assert options.run == ["a/b", "a/c", "a/d"] and options.group == ["x", "y"]
 
 
 def test_a_control_is_computed_once_and_to_the_digit(context, monkeypatch):

@@ -44,10 +44,11 @@ def make_parser():
     add = parser.add_argument
     add("model", metavar="MODEL", help="folder of a model as Hugging Face or sentence-transformers saves it")
     add("-o", "--output", required=True, metavar="FOLDER", help="folder for the student and the report")
-    add("--texts", nargs="+", required=True, metavar="FILE",
+    add("--texts", nargs="+", action="extend", required=True, metavar="FILE",
         help=".txt (one text per line), .jsonl, .csv or .tsv files, also compressed with gzip (.gz)")
-    add("--test", nargs="+", default=[], metavar="FILE", help="held-out texts; default: a tenth of --texts")
-    add("--field", nargs="+", default=[], metavar="NAME", dest="fields",
+    add("--test", nargs="+", action="extend", default=[], metavar="FILE",
+        help="held-out texts; default: a tenth of --texts")
+    add("--field", nargs="+", action="extend", default=[], metavar="NAME", dest="fields",
         help="field with the text, or two fields with the texts of a pair; default: text, sentence, review or content")
     add("--labels", metavar="FIELD", help="field with the label; the student then learns to classify")
     group = parser.add_argument_group("attention of the student's layers")

@@ -21,14 +21,15 @@ def make_parser():
                                      epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
     add("--list", action="store_true", help="show the runs")
-    add("--group", nargs="+", default=[], help="run these groups")
-    add("--run", nargs="+", default=[], metavar="GROUP/NAME", help="run these, also if they are done")
+    add("--group", nargs="+", action="extend", default=[], help="run these groups")
+    add("--run", nargs="+", action="extend", default=[], metavar="GROUP/NAME", help="run these, also if they are done")
     add("--small", action="store_true", help="run one small row of each table")
     add("--tables", action="store_true", help="write RESULTS.md and the pictures")
     add("--compare", metavar="FOLDER", help="compare the results in FOLDER with those in the folder of --results")
-    add("--data", default="../../../shared/data", metavar="FOLDER", 
+    add("--data", default="../../../shared/data", metavar="FOLDER",
         help="folder with the corpora sst2, imdb, pairs and mlm (%(default)s)")
-    add("--model", nargs="+", default=[], metavar="NAME=FOLDER", help="folders of pretrained models: minilm=FOLDER")
+    add("--model", nargs="+", action="extend", default=[], metavar="NAME=FOLDER",
+        help="folders of pretrained models: minilm=FOLDER")
     add("--work", default="study-work", metavar="FOLDER", help="folder for models and tokens (%(default)s)")
     add("--results", default=str(HERE / "results"), metavar="FOLDER", help="folder for results (the one in the tree)")
     add("--threads", type=int, default=1, help="threads of a run; the same number gives the same digits (1)")
