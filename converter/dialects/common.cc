@@ -39,7 +39,10 @@ uint32_t read_head_count(const Settings& settings, const char* name, uint64_t wi
         "the number of attention heads (together " + std::to_string(width) + " wide)",
         "the one that the model was made with, " + config_option(std::string("{\"") + name + "\": NUMBER}") + remark);
   }
-  if (heads->value < 1 || heads->value > int64_t{max_heads} || width % static_cast<uint64_t>(heads->value) != 0) {
+  if (heads->value < 1 || heads->value > int64_t{max_heads}) {
+    fail("the setting ", name, " is ", heads->value, " (", heads->source, "): 1 to ", max_heads, " are possible");
+  }
+  if (width % static_cast<uint64_t>(heads->value) != 0) {
     fail("the setting ", name, " is ", heads->value, " (", heads->source, "), which does not divide the width ", width,
          " of all heads together");
   }
@@ -56,7 +59,7 @@ uint32_t count_modules(const TensorTable& tensors, const std::string& prefix, co
     const bool plain = !number.empty() && number.size() <= 6 && number.find_first_not_of("0123456789") == number.npos &&
                        (number.size() == 1 || number[0] != '0');
     if (!plain || std::stoul(number) >= most)
-      fail("the tensor ", quote(name), " does not name one of at most ", most, " ", what, "s");
+      fail("the tensor ", quote(name), " has no number from 0 to ", most - 1, " after ", prefix, " for its ", what);
     const auto index = static_cast<uint32_t>(std::stoul(number));
     count = std::max(count, index + 1);
     if (present.size() < count) present.resize(count);

@@ -87,7 +87,10 @@ std::optional<ExportedTokenizer> exported_tokenizer(const Checkpoint& checkpoint
   Status status = read_description(made.bytes, made.bytes.size(), &alone);
   // UINT64_MAX stands for the number of token types: that number is checked later, with the model as a whole.
   if (status.ok()) status = validate_tokenizer(alone.tokenizer, model.encoder.vocab_size, UINT64_MAX);
-  if (!status.ok()) fail(source, ": ", status.message());
+  if (!status.ok()) {
+    fail(source, " can't be used: ", status.message(), ". Give the tokenizer's files with ",
+         placeholder(Option::tokenizer));
+  }
   if (alone.tokenizer.kind == TokenizerKind::none) return std::nullopt;
   made.description = std::move(alone.tokenizer);
   return made;

@@ -37,7 +37,7 @@ struct Piece {
 Piece read_piece(const schema::SourcePiece& in, const Model& model, const std::string& shown) {
   const Array<TensorDescription>& tensors = model.description().tensors;
   if (in.tensor() < 0 || static_cast<size_t>(in.tensor()) >= tensors.size()) {
-    fail(shown, " has a piece in tensor ", in.tensor(), " of the model, which has ", tensors.size());
+    fail(shown, " has a piece in tensor ", in.tensor(), " of the model, which has ", tensors.size(), " tensors");
   }
   Piece piece{in.tensor(), &tensors[static_cast<size_t>(in.tensor())], in.first_row(), in.offset(), {}, {}};
   piece.shape = piece.tensor->shape;
@@ -158,7 +158,8 @@ std::vector<SourceTensor> read_sources(std::span<const std::byte> metadata, cons
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < root.sources()->size(); ++i) {
     sources.push_back(read_source(*root.sources()->Get(i), i, model, most_bytes));
-    if (!names.insert(sources.back().name).second) fail("the file names ", quote(sources.back().name), " twice");
+    if (!names.insert(sources.back().name).second)
+      fail("the file lists the source tensor ", quote(sources.back().name), " twice");
     bytes += sources.back().bytes();
     if (bytes > most_bytes) {
       fail("the tensor ", quote(sources.back().name), " brings the checkpoint beyond ", export_growth,

@@ -54,9 +54,13 @@ void renumber(const std::string& path, TokenOf token_of, OwnedTokenizer* tokeniz
     bool overwrite = false;
     tokenizer->budget.charge_steps(1);
     const std::string_view word = word_of_line(path, number, line, &overwrite);
-    if (!seen.emplace(word, next).second) {
-      if (!overwrite) fail(path, " line ", number, " names ", quote(word), " a second time");
-      seen[word] = next;
+    if (const auto [entry, added] = seen.emplace(word, next); !added) {
+      if (!overwrite) {
+        fail(path, " line ", number, " names ", quote(word),
+             entry->second < first_line ? ", which fairseq adds itself" : " a second time",
+             ": remove the line, or end it with #fairseq:overwrite");
+      }
+      entry->second = next;
     }
     if (next >= static_cast<int32_t>(max_dimension)) fail(path, " has more than ", max_dimension, " lines");
     const int64_t token = token_of(word);

@@ -101,7 +101,8 @@ void read_step(const JsonPart& part, int depth, OwnedTokenizer* tokenizer) {
     if (!tokenizer->charsmap.empty() && tokenizer->charsmap != bytes) {
       map.fail_here("differs from that of an earlier step: only one charsmap is supported");
     }
-    if (const Status status = Charsmap().create(bytes); !status.ok()) map.fail_here("is damaged: ", status.message());
+    if (const Status status = Charsmap().create(bytes); !status.ok())
+      map.fail_here("can't be used: ", status.message());
     tokenizer->charsmap = std::move(bytes);
     steps.push_back({NormalizerKind::charsmap, {}, {}});
   } else if (type == "Strip") {

@@ -200,7 +200,7 @@ OwnedTokenizer load_sentencepiece_model(const std::string& path) {
   store_types(path, model, &tokenizer);
   tokenizer.charsmap.assign(model.charsmap.begin(), model.charsmap.end());
   if (const Status status = Charsmap().create(tokenizer.charsmap); !status.ok()) {
-    fail(path, ": the normalizer's rules are damaged: ", status.message());
+    fail(path, ": the normalizer's rules can't be used: ", status.message());
   }
   TokenizerRules& unigram = description.rules;
   unigram.sentencepiece = true;

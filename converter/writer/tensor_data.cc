@@ -25,9 +25,12 @@ constexpr float int8_steps = 127;                       // -128 is never stored,
 uint64_t elements_of(const TensorDescription& tensor) {
   uint64_t elements = 1;
   for (uint64_t size : tensor.shape) {
-    if (size == 0 || size > max_dimension || !checked_mul(elements, size, &elements)) {
+    if (size == 0 || size > max_dimension) {
       throw WriteError(tensor.name + " has a dimension of " + std::to_string(size) + ": 1 to " +
                        std::to_string(max_dimension) + " are possible");
+    }
+    if (!checked_mul(elements, size, &elements)) {
+      throw WriteError(tensor.name + " has more elements than 64 bits can count");
     }
   }
   return elements;
@@ -46,7 +49,7 @@ StoredParts compute_part_offsets(const TensorDescription& tensor) {
   const Extent extent = extent_of(tensor);
   StoredParts storage;
   if (!linformer::compute_part_offsets(tensor.type, tensor.layout, extent.rows, extent.cols, &storage)) {
-    throw WriteError(tensor.name + " has more elements than 64 bits can count");
+    throw WriteError(tensor.name + " takes more bytes than 64 bits can count");
   }
   return storage;
 }
@@ -171,7 +174,7 @@ void encode_panels(const TensorDescription& tensor, const FloatSource& source, c
   const uint64_t out = tensor.shape[0], in = tensor.shape[1];
   const bool int8 = tensor.type == ElementType::int8;
   if (int8 && in > max_int8_inputs) {
-    throw WriteError(tensor.name + " has " + std::to_string(in) + " inputs: int8 takes " +
+    throw WriteError(tensor.name + " has " + std::to_string(in) + " inputs: int8 takes at most " +
                          std::to_string(max_int8_inputs) + ", keep this weight in f32",
                      tensor.name, "");
   }

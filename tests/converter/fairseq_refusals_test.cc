@@ -31,7 +31,7 @@ TEST_CASE("missing settings, and tensors and settings that don't fit together, a
       {"no heads",
        [](Tensors&, HandSettings& s) { s.erase("encoder_attention_heads"); },
        {"config '", "{\"encoder_attention_heads\": "}},
-      {"heads 0", setting("encoder_attention_heads", int64_t{0}), {"encoder_attention_heads", "does not divide"}},
+      {"heads 0", setting("encoder_attention_heads", int64_t{0}), {"encoder_attention_heads is 0", "1 to 1024"}},
       {"heads 3",
        setting("encoder_attention_heads", int64_t{3}),
        {"does not divide the width 8 of all heads together"}},

@@ -191,7 +191,7 @@ TEST_CASE("int8: weights are symmetric for each output and never -128, with the 
                        "matrix holds inf, which int8 can't: keep this weight in f32", WriteError);
   const TensorDescription wide = matrix(ElementType::int8, TensorLayout::panel16, 1, 65537);
   CHECK_THROWS_WITH_AS(encode_all(wide, copy_of(std::vector<float>(65537))),
-                       "matrix has 65537 inputs: int8 takes 65536, keep this weight in f32", WriteError);
+                       "matrix has 65537 inputs: int8 takes at most 65536, keep this weight in f32", WriteError);
 }
 
 TEST_CASE("every type and layout decodes to the values rounded to the type") {

@@ -104,7 +104,7 @@ TEST_CASE("the error for an invalid .model file gives the reason") {
       {unknown + letter + field(2, field(3, 4)), "is a char model, which is not supported"},
       {unknown + letter + field(2, field(3, 7)), "is of an unknown model type, 7"},
       {unknown + letter + field(2, field(35, 1)), "has 0 byte pieces; byte fallback needs 256"},
-      {unknown + letter + field(3, field(2, "abcdefgh")), "the normalizer's rules are damaged"},
+      {unknown + letter + field(3, field(2, "abcdefgh")), "the normalizer's rules can't be used"},
   };
   for (const auto& c : cases) {
     const std::string sentence = c.sentence;
@@ -129,7 +129,7 @@ TEST_CASE("the error for an invalid tokenizer.json with Unigram names the place"
       {"/normalizer/normalizers/0/pattern", R"({"Regex":"a+"})", "normalizers[0].pattern (\"a+\") is a regular expr"},
       {"/normalizer/normalizers/0/content", "3", "normalizers[0].content must be a string"},
       {"/normalizer", R"({"type":"Precompiled","precompiled_charsmap":"@@"})", "is not base64 at character 0"},
-      {"/normalizer", R"({"type":"Precompiled","precompiled_charsmap":"AAAA"})", "is damaged: the tokenizer's char"},
+      {"/normalizer", R"({"type":"Precompiled","precompiled_charsmap":"AAAA"})", "can't be used: the tokenizer's char"},
       {"/normalizer", R"({"type":"Precompiled","precompiled_charsmap":null})", "no error"},
       {"/normalizer", R"({"type":"Prepend","prepend":""})", "normalizer.prepend is empty"},
       {"/normalizer", R"({"type":"Replace","pattern":{"String":""},"content":"a"})", "normalizer.pattern is empty"},

@@ -326,7 +326,9 @@ void PickleMachine::append(Value container, const std::vector<Value>& items, boo
 }
 
 void PickleMachine::push_global(std::string_view module, std::string_view name) {
-  if (module.size() > max_global_line || name.size() > max_global_line) fail("a global's name is too long");
+  if (module.size() > max_global_line || name.size() > max_global_line) {
+    fail("the pickle names a class or function with more than ", max_global_line, " bytes");
+  }
   name_.assign(module).append(".").append(name);
   const auto known = globals_.find(name_);
   if (known != globals_.end()) return push(known->second);
