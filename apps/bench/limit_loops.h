@@ -17,8 +17,8 @@ struct ArithmeticLoop {
 // Returns the fastest loop that this machine can run.
 ArithmeticLoop arithmetic_loop(ElementType type);
 
-// Reads `words` 64-bit words once, a multiple of 16. The result depends on all of them, so the compiler can't remove a
-// read.
+// Reads `words` words of 64 bits once. `words` is a multiple of 16. The result depends on all words, so the compiler
+// can't remove a read.
 uint64_t read_words(const uint64_t* data, size_t words);
 
 }  // namespace linformer::bench

@@ -12,8 +12,8 @@ namespace {
 // The relative error that powers in single precision may have. Most of it is the exponent's rounding error times the
 // logarithm of the base.
 constexpr double single_tolerance = 2e-6;
-// The relative rounding errors of bf16 and f16, and the absolute rounding error of f16 for numbers below 2^-14, which
-// are spaced evenly.
+// The relative rounding errors of bf16 and f16. f16 numbers below 2^-14 are spaced evenly, so their rounding error is
+// absolute (f16_least).
 constexpr double bf16_tolerance = 0x1p-8, f16_tolerance = 0x1p-11, f16_least = 0x1p-25;
 
 double power(double base, size_t pair, uint32_t head_dim) {

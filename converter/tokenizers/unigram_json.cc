@@ -1,4 +1,4 @@
-// Reads the Unigram model of tokenizer.json, with its normalizer, pre-tokenizer and decoder.
+// Reads the Unigram model of tokenizer.json, with its normalizer and pre-tokenizer.
 #include <charconv>
 #include <cmath>
 

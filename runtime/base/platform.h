@@ -68,7 +68,8 @@ void release_pages(const Pages& pages);
 // Returns the number of bytes from `begin`, the beginning of a page, to the end of the last page that has memory; at
 // most `bytes`. Returns 0 if the system can't tell.
 uint64_t touched_bytes(std::byte* begin, uint64_t bytes);
-// Returns false if a limit of the process's address space (ulimit -v) leaves less than `bytes` bytes.
+// Returns false if a limit of the process's address space (ulimit -v) leaves less than `bytes` bytes. On Windows,
+// returns whether so much address space can be reserved.
 bool has_address_space(uint64_t bytes);
 
 // --- Threads

@@ -28,7 +28,8 @@ struct TextArguments {
     for (size_t i = 0; i < count; ++i) {
       for (const auto& [list, sizes] : {std::pair(texts, bytes), std::pair(pairs, pair_bytes)}) {
         if (list == nullptr || list[i] != nullptr || (sizes != nullptr && sizes[i] == 0)) continue;
-        return Status::error(Code::invalid_argument, "text %zu is NULL", i);
+        return Status::error(Code::invalid_argument,
+                             list == pairs ? "the second text of pair %zu is NULL" : "text %zu is NULL", i);
       }
     }
     return {};

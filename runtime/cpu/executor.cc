@@ -92,7 +92,8 @@ Status CpuExecutor::run_item(const Stage& stage, const cpu::StageSize& size, con
   return size.shares ? run_ops_on_all_threads(item) : run_ops(item);
 }
 
-// Runs the stages of a section. Stages that join one another run as one parallel section, which ends with a barrier.
+// Runs the stages of a section. If the part belongs to one thread, it runs their items in order. Otherwise all threads
+// share the items of a stage and of the stages that join it, and then wait for one another.
 Status CpuExecutor::run_section(const Section& section, const Part& part, const Destination& to) {
   if (!profile_.empty()) count_costs(section, part, to);
   for (int32_t begin = section.begin; begin < section.end;) {

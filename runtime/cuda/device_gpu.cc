@@ -310,7 +310,8 @@ Status Stream::multiply(const Product& p) {
     usual.count = 1;
     LINFORMER_TRY(choose_algorithm(usual, kind, &made.algorithm));
     known = &made;
-    if (in_dry_run_ && !chosen_.try_push(made)) return Status::error(Code::out_of_memory, "no memory for products");
+    if (in_dry_run_ && !chosen_.try_push(made))
+      return Status::error(Code::out_of_memory, "no memory for the list of the products' algorithms");
   }
   const float one = 1, beta = p.adds ? 1.f : 0.f;
   const auto run = [&](const cublasLtMatmulAlgo_t& algorithm) {

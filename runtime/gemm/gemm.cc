@@ -31,8 +31,8 @@ Status check_gemm(const GemmDesc& desc) {
   const bool multiplies_int8 =
       desc.compute == ElementType::int8 && desc.type == ElementType::int8 && panels && desc.left == ElementType::int8;
   if (desc.compute != ElementType::f32 && !multiplies_bf16 && !multiplies_int8) {
-    return Status::error(Code::unsupported, "%s and %s can't be multiplied in %s", name_of(desc.left),
-                         name_of(desc.type), name_of(desc.compute));
+    return Status::error(Code::unsupported, "%s and %s (%s) can't be multiplied in %s", name_of(desc.left),
+                         name_of(desc.type), panels ? "in panels" : "not in panels", name_of(desc.compute));
   }
   if (desc.left != ElementType::f32 && desc.left != desc.compute && panels) {
     return Status::error(Code::unsupported, "a left matrix in %s can't be multiplied by panels", name_of(desc.left));

@@ -30,8 +30,8 @@ struct RowsBeside {
   int64_t shortest_sequence() const { return span == 0 ? 0 : window + 2; }
 };
 
-// How the keys or values of one head are computed from its columns of Z W, where Z are the rows that they are computed
-// from and W is their weight.
+// How the keys or values of one group of heads are compressed. Z are the rows that attention reads, and W is the weight
+// of the keys or values. The projection is applied to the group's columns of Z W, or to Z before W.
 struct HeadProjection {
   ProjectionKind kind = ProjectionKind::none;
   LengthScale length_scale = LengthScale::none;

@@ -151,7 +151,7 @@ Status Lowering::lower_layers() {
   size_t groups = 0;
   for (const LayerDescription& layer : encoder_.layers) groups += group_count(layer.attention);
   if (!program_.layers.try_resize(count) || !program_.groups.try_resize(groups)) {
-    return Status::error(Code::out_of_memory, "no memory for a program of %zu layers", count);
+    return Status::error(Code::out_of_memory, "no memory for the program of a model with %zu layers", count);
   }
   int64_t width = encoder_.d_model;
   for (size_t i = 0; i < count; ++i) lower_layer(i, &width);

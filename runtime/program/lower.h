@@ -117,7 +117,7 @@ class Lowering {
   void project_rows(const LayerState& layer, int side, const View& out);
   void rotate(const LayerState& layer, const View& x);
   // lower_compressed_keys.cc
-  void lower_compressed_keys(LayerState* layer);
+  void lower_compressed_keys_and_values(LayerState* layer);
   void add_short_sequence_operands(LayerState* layer);
   View projection_table(const View& e, bool transposed, int64_t n, ElementType compute);
   View projected_slot(const LayerState& layer, int side);
@@ -128,7 +128,7 @@ class Lowering {
   void pack_sides(const LayerState& layer);
   // lower_whole_keys.cc
   friend class WholeKeys;
-  void lower_whole_keys(LayerState* layer);
+  void lower_whole_keys_and_values(LayerState* layer);
   // lower_layer.cc
   void lower_layer(size_t index, int64_t* width);
   void lower_layer_rows(const LayerState& layer);

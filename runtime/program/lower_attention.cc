@@ -180,9 +180,9 @@ void Lowering::lower_keys_and_values(LayerState* layer) {
   attend.keys = packs ? panels(BufferId::compressed_key, attend) : key_slot(*layer, key_side);
   attend.values = packs ? panels(BufferId::compressed_value, attend) : key_slot(*layer, value_side);
   if (attend.whole) {
-    lower_whole_keys(layer);
+    lower_whole_keys_and_values(layer);
   } else {
-    lower_compressed_keys(layer);
+    lower_compressed_keys_and_values(layer);
   }
 }
 

@@ -145,7 +145,7 @@ void Lowering::pack_sides(const LayerState& layer) {
   }
 }
 
-void Lowering::lower_compressed_keys(LayerState* layer) {
+void Lowering::lower_compressed_keys_and_values(LayerState* layer) {
   add_score_buffers(layer);
   if (layer->attend.short_below > 0) add_short_sequence_operands(layer);
   const int sides = layer->value_is_key ? 1 : 2;

@@ -93,7 +93,8 @@ void Lowering::masked_lm(const MaskedLmHead& mlm) {
 
 Status Lowering::lower_heads() {
   if (!program_.heads.try_resize(description_.heads.size())) {
-    return Status::error(Code::out_of_memory, "no memory for a program of %zu heads", description_.heads.size());
+    return Status::error(Code::out_of_memory, "no memory for the program of a model with %zu heads",
+                         description_.heads.size());
   }
   for (size_t i = 0; i < description_.heads.size(); ++i) {
     classification_head(description_.heads[i], &program_.heads[i]);

@@ -117,7 +117,7 @@ class WholeKeys {
   int sides_;        // 1 if the values are the keys, and 2 otherwise.
 };
 
-void Lowering::lower_whole_keys(LayerState* layer) {
+void Lowering::lower_whole_keys_and_values(LayerState* layer) {
   WholeKeys keys(this, layer);
   keys.view_beside();
   add_score_buffers(layer);

@@ -41,8 +41,9 @@ struct View {
   bool present() const { return place != Place::none; }
 };
 
-// The flags in Batch::masks and Batch::state_masks. A row with mask_row is masked. The query of a row with mask_query
-// is set to zero.
+// The flags in Batch::masks and Batch::state_masks. A row has mask_row if the caller's mask leaves it out or if it is a
+// kept pad; attention, pooling and heads then skip it or set it to zero. The query of a row with mask_query is set to
+// zero, but its key counts. Encoder states only have mask_row.
 inline constexpr uint8_t mask_row = 1, mask_query = 2;
 
 }  // namespace LINFORMER_NAMESPACE

@@ -65,6 +65,7 @@ class Bpe {
 
   size_t hash_slot(uint64_t pair) const;
   const Merge& find_merge(int32_t left, int32_t right) const;
+  // The functions that follow return false if there is no memory.
   [[nodiscard]] bool split_into_symbols(std::string_view word, BpeWorkspace* workspace, bool* cacheable) const;
   [[nodiscard]] bool push_bytes(std::string_view word, BpeWorkspace* workspace, bool* cacheable) const;
   [[nodiscard]] bool push_characters(std::string_view word, BpeWorkspace* workspace, bool* cacheable) const;

@@ -12,9 +12,9 @@ namespace LINFORMER_NAMESPACE {
 
 inline constexpr std::string_view space_mark = "\xE2\x96\x81";  // U+2581
 
-// Sets *marked to `text` with a mark (U+2581) for each space. `origins` has the code point of each byte of `text`,
-// which isn't empty. A mark is also put before the text as `prefix` says, unless the text begins with a space or a
-// mark. Returns false if there is no memory.
+// Sets *marked to `text`, which isn't empty, with a mark (U+2581) for each space. `origins` has, for each byte of
+// `text`, the index of its code point in the original text. A mark is also put before the text as `prefix` says, unless
+// the text begins with a space or a mark. Returns false if there is no memory.
 [[nodiscard]] bool mark_spaces(std::string_view text, const uint32_t* origins, PrefixMark prefix,
                                NormalizedText* marked);
 

@@ -17,7 +17,7 @@ class TokenTrie {
     int32_t token;
   };
   // Builds the trie of `entries`, which may have any order and are sorted. If several entries have equal bytes, the
-  // largest token is kept. Entries without bytes are left out.
+  // largest token is kept. Entries without bytes are left out. The only error is out_of_memory.
   Status create(Array<Entry>* entries);
 
   static constexpr uint32_t root = 0;

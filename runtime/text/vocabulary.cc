@@ -38,8 +38,8 @@ Status Vocabulary::create(const TokenizerDescription& description) {
     }
     const int32_t largest = *std::max_element(token_ids_.begin(), token_ids_.end());
     if (largest >= static_cast<int32_t>(max_dimension)) {
-      return Status::error(Code::corrupt_file, "the tokenizer's largest id is %d; at most %u are supported", largest,
-                           max_dimension);
+      return Status::error(Code::corrupt_file, "the tokenizer's largest id is %d; ids up to %u are supported", largest,
+                           max_dimension - 1);
     }
     // There is no table with an entry for each id, because a hostile file may have a very large id.
     if (!tokens_by_id_.try_reserve(tokens)) return no_memory_for_vocabulary();

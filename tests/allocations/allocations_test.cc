@@ -1,5 +1,5 @@
-// Tests that a session allocates nothing between its creation and its destruction, and that it uses exactly the memory
-// that plan() reports.
+// Tests that a session of the native backend allocates nothing between its creation and its destruction, and that each
+// session uses exactly the memory that plan() reports.
 #include "support/allocations.h"
 
 #include <doctest/doctest.h>

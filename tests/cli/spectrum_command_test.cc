@@ -369,7 +369,7 @@ TEST_CASE("spectrum --error: tables, CSV and pictures are complete and well-form
     CAPTURE(std::string(part));
     CHECK(page.find(part) == std::string::npos);
   }
-  // The picture of one length and one layer has only points.
+  // With one length and one layer, no curve joins the marks.
   RandomModel single = full_attention();
   single.layers = single.heads = 1;
   write_model(folder.path("single.lnfr"), single);

@@ -55,8 +55,8 @@ class Stepper {
     for (size_t i = 0; i < tensors; ++i) weights_.tensors[i] = model_->data(static_cast<TensorIndex>(i));
   }
 
-  // Returns the steps of the ops whose results are rows of f32 in a buffer, from the embedding to the end of the
-  // program.
+  // Returns the steps of the encoder's ops whose results are rows of f32 in a buffer, from the embedding to the
+  // encoder's output.
   std::vector<Step> steps() {
     const Program whole = lowered();
     std::vector<Step> steps;

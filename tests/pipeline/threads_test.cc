@@ -72,7 +72,7 @@ TEST_CASE("a classifier's call stops when its flag is set, and the next call is 
     RunControl control;
     control.cancel = &cancel;
     CHECK(classifier.classify(texts, values, control).code() == Code::cancelled);
-    // The progress callback sets the flag. Progress grows and ends at 1.
+    // The progress callback sets the flag when more than the share `at` is done. With 2 it never sets it.
     cancel = false;
     struct Seen {
       std::atomic<bool>* cancel;

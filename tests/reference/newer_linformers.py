@@ -242,7 +242,8 @@ def jargon(root, case, shared_layer, normalize_before, seed, labels):
             x = weights.normed("roberta.encoder.layer_norm", x, epsilon)
         return {"features": x, "logits": roberta_head(weights, x, epsilon)}
 
-    # The names of JargonConfig, and the other settings of RobertaConfig with their defaults.
+    # The settings of JargonConfig, and some of RobertaConfig. num_attention_heads and num_hidden_layers have the
+    # defaults of RobertaConfig, because Jargon's classes don't read them.
     config = dict(
         model_type="jargon", architectures=["JargonForSequenceClassification" if labels else "JargonForMaskedLM"],
         add_bias_kv=False, add_pooling_layer=False, add_zero_attn=False, activation="relu", bias=True, bos_token_id=0,

@@ -52,7 +52,7 @@ double activate(Activation activation, double x) {
 
 class Encoder {
  public:
-  // The functions of the heads need no `ids`.
+  // linear() and norm() don't read `ids`.
   explicit Encoder(const Model& model, std::span<const int32_t> ids = {})
       : model_(model), ids_(ids), d_(model.description().encoder.d_model) {}
 

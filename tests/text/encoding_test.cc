@@ -163,7 +163,8 @@ TEST_CASE("if max_length is below the template's own tokens, LegacyTruncation::e
           REQUIRE(kept.size() <= all.size());
           CHECK((keep == Keep::head ? std::equal(kept.begin(), kept.end(), all.begin())
                                     : std::equal(kept.rbegin(), kept.rend(), all.rbegin())));
-          // If the long word comes first, it is kept whole. If short words come first, the long word is left out.
+          // Words are taken from the end that is kept until they have max_length tokens. The long word is kept whole
+          // if it is at that end. Otherwise the short words suffice, and the long word is left out.
           const bool long_word_first = (sequence == 0) == (keep == Keep::head);
           if (!long_word_first) CHECK(static_cast<int64_t>(kept.size()) <= max_length + 1);
           if (long_word_first) CHECK(kept.size() > 4);

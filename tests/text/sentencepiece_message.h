@@ -72,7 +72,8 @@ class CompiledRules {
     return children;
   }
 
-  // Finds a base for the unit at `index`, so that the place of each child, which is base ^ child, is free.
+  // Finds a base for the unit at `index`, so that the place of each child, which is base ^ child, is free. Writes the
+  // children there, and all units below them.
   void place(uint32_t index, const std::string& prefix) {
     const std::vector<uint8_t> children = children_of(prefix);
     if (children.empty()) return;

@@ -99,7 +99,7 @@ def run(options):
     elif "transformers" in options.missing and "pytorch" in options.engines:
         note("pytorch is left out: the environment has no transformers (peers.py setup shows the reason)")
         options.engines.remove("pytorch")
-    # Empty lines, and white space at the ends of lines, are removed, so that all engines read the same texts.
+    # Empty lines, and white space at both ends of a line, are removed, so that all engines read the same texts.
     lines = [line.strip() for line in texts.lines_of(options.texts) if line.strip()][:options.count]
     if not lines:
         raise UserError(f"{options.texts} has no texts")

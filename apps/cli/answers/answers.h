@@ -15,7 +15,7 @@ namespace linformer::cli {
 
 // The outputs of one classification head. If a text was read in windows, they are the means over its windows.
 struct Scores {
-  // [outputs]. Output::probabilities in linformer/session.h says for each kind of head how the probabilities are
+  // [outputs]. Output::probabilities in linformer/output.h says for each kind of head how the probabilities are
   // computed from the logits.
   std::vector<float> logits, probabilities;
 };

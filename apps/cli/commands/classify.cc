@@ -146,7 +146,8 @@ class Classify {
     AnswerOptions options;
     options.top_k = flags_.top_k;
     options.one_label = format_ == OutputFormat::jsonl ? 5 : 1;
-    // JSON and --multi-label show all zero-shot labels, because the user named them and several may fit a text.
+    // By default JSON and --multi-label show all zero-shot labels, because the user named them and several may fit a
+    // text.
     if (!flags_.zero_shot.empty() && (format_ == OutputFormat::jsonl || flags_.multi_label)) {
       options.one_label = static_cast<int64_t>(labels_[0].labels.size());
     }

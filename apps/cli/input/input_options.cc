@@ -84,7 +84,7 @@ void InputOptions::fail_without_fields(const char* option, const std::string& pa
                    " is read as text lines; add --format jsonl, csv, tsv or fasttext");
 }
 
-void InputOptions::check_fields(const char* option, const std::string& label) const {
+void InputOptions::check_inputs_have_fields(const char* option, const std::string& label) const {
   if (!std::all_of(texts.begin(), texts.end(), [this](const std::string& text) { return is_standard_input(text); })) {
     throw UsageError(std::string(option) + " needs records with fields: use --input FILE");
   }
@@ -137,7 +137,7 @@ RecordFields InputOptions::fields(const std::string& label) const {
   if (format == "fasttext" && label != "label") {
     throw UsageError("--eval " + label + ": the labels of fastText's lines are called label; give --eval label");
   }
-  check_fields(option, label);
+  check_inputs_have_fields(option, label);
   return fields;
 }
 

@@ -53,7 +53,8 @@ struct InputOptions {
   const char* given_field_option(const std::string& label) const;
   void check_pairs() const;
   void check_whole_files(const std::string& label) const;
-  void check_fields(const char* option, const std::string& label) const;
+  // Throws UsageError if an input has no fields, which `option` needs, or if --delimiter was given for JSON lines.
+  void check_inputs_have_fields(const char* option, const std::string& label) const;
   void check_arrays() const;
 };
 

@@ -20,8 +20,8 @@ namespace {
 constexpr uint64_t max_reported = 20;  // The number of bad records that get their own line on standard error.
 
 // Throws DataError if `path` is a folder or can't be read, so that a wrong name is reported before the first file is
-// read. A file that exists is not opened, because a FIFO must not be opened twice. Returns the size of a regular file,
-// and 0 for anything else.
+// read. A file that may be read is not opened, because a FIFO must not be opened twice. Returns the size of a regular
+// file, and 0 for anything else.
 uint64_t check_input(const std::string& path) {
   if (path == "-") return 0;
   const system::FileFacts facts = system::facts_of(path);

@@ -58,7 +58,7 @@ class FastTextRecords : public RecordReader {
   std::string take_labels(Record* record) const {
     constexpr std::string_view space = " \t";
     const std::string_view line = record->text;
-    // If max_labels is 0, the head gives one label, and a record must have one.
+    // If max_labels is 0, the head gives one label, and a record must have exactly one.
     const size_t most = std::max<size_t>(fields_.max_labels, 1);
     std::vector<std::string> labels;
     size_t count = 0, at = std::min(line.find_first_not_of(space), line.size());

@@ -8,7 +8,8 @@ import threading
 from . import _c
 from ._library import check, filled, lib, raise_for
 
-#: A call with fewer bytes of text runs on the calling thread, because it takes only a few milliseconds.
+#: A call with fewer bytes of text and no progress bar runs on the calling thread, because it takes only a few
+#: milliseconds.
 SMALL = 4096
 
 #: The longest wait of the main thread, in seconds. On Windows Ctrl-C doesn't interrupt a wait, so waits must be short.

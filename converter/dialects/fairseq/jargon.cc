@@ -22,8 +22,8 @@ const hugging_face::Family& family() {
     hugging_face::Family jargon = hugging_face::roberta();
     jargon.name = "Jargon";
     jargon.parts = parts;
-    // The classes read the width and the numbers of layers and heads from settings of their own. RobertaConfig's
-    // settings for these three keep their defaults and mean nothing.
+    // The classes read the width and the numbers of layers and heads from settings of their own, and ignore
+    // RobertaConfig's settings for these three.
     jargon.settings = {"embed_dim", "num_layers", "encoder_attention_heads", "intermediate_size", "hidden_act"};
     jargon.extras.embedding_norm = false;
     return jargon;

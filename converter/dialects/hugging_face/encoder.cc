@@ -49,7 +49,8 @@ uint32_t EncoderReader::count_layers() {
   }
   if (runs->value < groups_ || runs->value > int64_t{max_layers} / inner_layers_) {
     fail("the setting ", family_.settings.layers, " is ", runs->value, " (", runs->source, "); ", groups_, " to ",
-         max_layers / inner_layers_, " are possible with ", groups_, " groups of ", inner_layers_);
+         max_layers / inner_layers_, " are possible, because the checkpoint has ", groups_, " groups of ",
+         inner_layers_, " layers");
   }
   return static_cast<uint32_t>(runs->value) * inner_layers_;
 }

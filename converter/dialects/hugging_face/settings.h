@@ -49,7 +49,7 @@ void label_outputs(Conversion& conversion, const Settings& settings, Classificat
 // and last token.
 void label_answer_outputs(Conversion& conversion, const Settings& settings, ClassificationHead* head);
 // Returns the labels in id2label. The list is empty if id2label is missing, has only the placeholders LABEL_0, LABEL_1
-// and so on, or has labels that a model file can't hold.
+// and so on, or has labels that a model file can't hold. The report has the labels, or a note if they can't be held.
 std::vector<std::string> labels_of(const Settings& settings, uint64_t classes, Report& report);
 // Returns how the pipeline of transformers, or CrossEncoder of sentence-transformers, interprets a classifier's
 // outputs.

@@ -155,7 +155,8 @@ void NystromformerConverter::refuse_unsupported() {
   const std::optional<Setting<int64_t>> sparse = settings_.integer("n_sparse");
   if (sparse && sparse->value != 0) {
     fail("the setting n_sparse is ", sparse->value, " (", sparse->source,
-         "): such a model attends to positions drawn at random, so it has no numbers to reproduce");
+         "): such a model attends to positions drawn at random, so its outputs differ from run to run; it is not "
+         "supported");
   }
   const std::optional<Setting<std::string>> kind = settings_.text("attn_type");
   if (kind && !kind->value.starts_with("linformer")) {

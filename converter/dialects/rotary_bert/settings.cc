@@ -47,7 +47,8 @@ void refuse_unsupported(const Settings& settings) {
   refuse_true(settings, "causal", "models that hide later tokens from earlier ones are not supported");
   refuse_true(settings, "prenorm", "layers with their norms in front are not supported");
   refuse_true(settings, "use_rms_norm", "only LayerNorm is supported");
-  refuse_true(settings, "parallel_block", "layers whose halves run beside each other are not supported");
+  refuse_true(settings, "parallel_block",
+              "layers whose attention and feed-forward network have the same input are not supported");
   refuse_true(settings, "rotary_emb_interleaved", "only pairs of channels that are half a head apart are supported");
   refuse_true(settings, "logn_attention_scale", "scores that are scaled by the text's length are not supported");
   const std::optional<Setting<std::string>> norm = settings.text("layer_norm_type");

@@ -173,8 +173,9 @@ struct Report {
 };
 
 // Converts a checkpoint. The output file appears under its name only when it is complete: after an Error, a file that
-// existed before is unchanged. Equal inputs and options give equal bytes. Weights are read in pieces, so that the
-// memory needed does not grow with their size.
+// existed before is unchanged, or replaced as a whole if only its folder could not be synced to the disk. Equal inputs
+// and options give equal bytes. Weights are read in pieces, but for the few that are computed anew (such as a weight
+// with a spectral norm), so that the memory needed hardly grows with their size.
 Report convert_checkpoint(const ConvertOptions& options);
 
 // Reads a tokenizer without a model from a file or folder of the kinds that ConvertOptions::tokenizer accepts. Its

@@ -150,8 +150,8 @@ Status attend_beside(const HeadQueries& of, int64_t group, int64_t k, const Item
   return {};
 }
 
-// Attends from all queries to the whole keys of their sequence that `mask` and the window let them see. The limits
-// between blocks of keys are the same for all queries, so that the bits of a row don't depend on other rows.
+// Attends from all queries to those uncompressed keys of their sequence that `mask` and the window let them see. The
+// limits between blocks of keys are the same for all queries, so that the bits of a row don't depend on other rows.
 // `later` is true if the queries have already attended to other keys.
 Status attend_own(const HeadQueries& of, int64_t group, ScoreMask mask, bool later, const Item& item) {
   const ops::Attend& op = of.op;

@@ -1,4 +1,4 @@
-// bf16 products by AVX512-BF16.
+// The bf16 kernels that use AVX512-BF16.
 #include "kernels/avx512/lanes.h"
 #include "kernels/generic/gemm.h"
 #include "kernels/tables.h"

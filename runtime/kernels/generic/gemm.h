@@ -223,8 +223,8 @@ void multiply_slab(const GemmArgs& gemm, int64_t m0, int64_t rows, int64_t panel
                        : more_slabs ? panels_begin + panels * panel_stride
                                     : static_cast<const char*>(more_rows ? gemm.b.data : gemm.next_weights);
     if (next == nullptr) next = block;
-    // Only the address of the caller's next weights is known, so as many consecutive bytes are prefetched as this block
-    // of panels has.
+    // Of the caller's next weights only the address is known, not the stride of their panels. They are prefetched as
+    // one run of bytes, which is as long as this block of panels.
     const int64_t next_stride = last && !more_slabs && !more_rows ? steps * weight_step : panel_stride;
     if (widens) {
       for (int64_t p = 0; p < panels; ++p) {

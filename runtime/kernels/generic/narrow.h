@@ -11,7 +11,7 @@ namespace {
 inline constexpr float smallest_scale = 1e-37f;
 
 // Returns the scale and the zero point that map the range [lowest, highest], which contains 0, to the codes 0 to 255.
-// The scale is NaN if the slice has an element that is not finite.
+// The scale is NaN if `finite` is false, and 0 if the range is too narrow.
 LINFORMER_INLINE RowScale scale_of(float lowest, float highest, bool finite) {
   RowScale row;
   row.scale = finite ? highest / 255.f - lowest / 255.f : __builtin_nanf("");

@@ -204,7 +204,7 @@ class TileProduct {
         }
       }
       if (first) {
-        if (holds_ && !held_.direct) mark_sums_stored();
+        if (holds_ && !held_.direct) begin_epilogue_of_held();
         held_ = block;
         holds_ = true;
       }
@@ -288,8 +288,8 @@ class TileProduct {
       tiles_.template zero<C>();
     }
   }
-  // Notes that the sums of the held block are in memory, so that its epilogue can run.
-  void mark_sums_stored() {
+  // Makes the held block, whose sums are in memory now, the one whose epilogue runs next.
+  void begin_epilogue_of_held() {
     done_ = held_;
     finished_ = 0;
   }
@@ -302,7 +302,7 @@ class TileProduct {
     if (shape_rows_ > tile_side && shape_panels_ == 2) store<3>();
     holds_ = false;
     if (held_.direct) return;
-    mark_sums_stored();
+    begin_epilogue_of_held();
     while (finished_ < tiled_rows) finish_piece();
   }
 

@@ -31,7 +31,7 @@ std::string_view CodePoints::text_of(Offset offset) const {
   return text_.substr(begin, end > begin ? end - begin : 0);
 }
 
-bool CodePoints::is_space(uint32_t code_point) const {
+bool CodePoints::is_u0020(uint32_t code_point) const {
   const size_t at = byte_of(code_point);
   return at < text_.size() && text_[at] == ' ';
 }

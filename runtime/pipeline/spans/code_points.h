@@ -23,7 +23,7 @@ class CodePoints {
   // Returns the bytes of the code points [begin, end). The result is empty if the text has no such code points.
   std::string_view text_of(Offset offset) const;
   // Returns whether the code point exists and is U+0020.
-  bool is_space(uint32_t code_point) const;
+  bool is_u0020(uint32_t code_point) const;
 
  private:
   static constexpr uint32_t step = 32;

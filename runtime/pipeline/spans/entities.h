@@ -43,7 +43,7 @@ class WordRule {
   bool continues_word(int32_t id, Offset offset, const CodePoints& points) const {
     if (id == unk_) return false;
     if (prefixed_) return name_length(id) != offset.end - offset.begin;
-    return offset.begin > 0 && !points.is_space(offset.begin - 1) && !points.is_space(offset.begin);
+    return offset.begin > 0 && !points.is_u0020(offset.begin - 1) && !points.is_u0020(offset.begin);
   }
 
  private:

@@ -76,7 +76,7 @@ void AnswerFlags::check() {
       return format == Format::jsonl || format == Format::csv || format == Format::tsv;
     });
     if (!input.texts.empty() && paths.size() == input.inputs.size()) {
-      throw UsageError("no question: give --question TEXT; every other text is a context");
+      throw UsageError("no question: give --question TEXT; texts without an option are contexts");
     }
     if (!fields) {
       throw UsageError(

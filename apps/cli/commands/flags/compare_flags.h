@@ -17,10 +17,11 @@ struct CompareFlags {
   bool json = false;
 
   void add_to(CLI::App* command);
-  // With --reference there is no second model, so the arguments after the first model are texts. If there are no texts,
-  // a pipe is read.
+  // With --reference there is no second model, so the arguments after the first model are texts, but for one that ends
+  // in .lnfr, which check() refuses. If there are no texts, standard input is read if it is a pipe or a file.
   void assign_positionals();
-  // Throws UsageError if options don't go together. Prints a note if a text on the command line is the name of a file.
+  // Throws UsageError if options don't go together. Prints a note if a text on the command line is the name of a file,
+  // and throws UsageError if that file is a model.
   void check() const;
 };
 

@@ -20,8 +20,8 @@ struct PrecisionFlags {
   std::string compute = "automatic", attention_compute = "automatic";
 
   void add_to(CLI::App* command);
-  // Sets the precision of `options`, whose backend and device must be set already. Throws UsageError if that backend or
-  // device can't compute in the chosen type.
+  // Sets the precision of `options`, whose backend and device must be set already. Throws UsageError if that backend
+  // can't compute in the chosen type, or if a type of attention is chosen for a GPU.
   void apply_to(SessionOptions* options) const;
 };
 

@@ -11,8 +11,8 @@ namespace linformer::cli {
 // recognised. The kind of a zip archive is told by the names of its entries in `start`.
 std::string file_kind(std::string_view start);
 
-// Returns such a description of bytes that contain a NUL and that file_kind() doesn't recognise. `nul_offset` is the
-// offset of the NUL in the file.
+// Returns the same for bytes that contain a NUL and that file_kind() doesn't recognise: UTF-16 without a byte order
+// mark, or binary data. `nul_offset` is the offset of the NUL in the file.
 std::string binary_kind(std::string_view start, size_t nul_offset);
 
 inline constexpr std::string_view model_magic = "\x89LNFR\r\n\x1a";
