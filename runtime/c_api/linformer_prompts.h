@@ -20,14 +20,13 @@ typedef struct lnf_prompt_info {
 LNF_API lnf_code lnf_model_get_prompt(const lnf_model* model, int32_t prompt, lnf_prompt_info* info,
                                       lnf_status* status);
 
-/* As lnf_embedder_create_cut(), but puts one of the model's prompts before each text. "" means no prompt, and NULL
- * means the model's default prompt, if it has one, as with the other functions. Returns LNF_INVALID_ARGUMENT for a name
- * that the model lacks, with a message that lists the names that it has, and LNF_UNSUPPORTED for a prompt whose tokens
- * the model leaves out of its vectors. */
+/* As lnf_embedder_create_cut(), but puts one of the model's prompts before each text. `prompt` is its name. "" means no
+ * prompt. NULL means the model's default prompt, if it has one, as with the other functions. Returns
+ * LNF_INVALID_ARGUMENT for a name that the model lacks, with a message that lists the names that it has, and
+ * LNF_UNSUPPORTED for a prompt whose tokens the model leaves out of its vectors. */
 LNF_API lnf_code lnf_embedder_create_prompted(const lnf_model* model, int32_t pooling, int32_t normalize,
-                                              int64_t dimensions, const char* prompt_name,
-                                              const lnf_text_options* options, lnf_embedder** embedder,
-                                              lnf_status* status);
+                                              int64_t dimensions, const char* prompt, const lnf_text_options* options,
+                                              lnf_embedder** embedder, lnf_status* status);
 
 #ifdef __cplusplus
 }
