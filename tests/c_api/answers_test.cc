@@ -238,6 +238,13 @@ TEST_CASE("a classifier and an embedder give the same results as in C++") {
   seen = {{}, {}, 1};
   OK(lnf_classify_each(classifier, few, bytes, nullptr, nullptr, 3, visit, &seen, nullptr, &status));
   CHECK(seen.codes.size() == 1);
+  // A list of second texts without one of them is refused, and the message says which one is missing.
+  CHECK(lnf_classify(classifier, texts.data(), nullptr, few, nullptr, 3, made.data(), made.size(), nullptr, &status) ==
+        LNF_INVALID_ARGUMENT);
+  CHECK(std::string(status.message) == "the second text of pair 2 is NULL");
+  CHECK(lnf_classify(classifier, few, nullptr, nullptr, nullptr, 3, made.data(), made.size(), nullptr, &status) ==
+        LNF_INVALID_ARGUMENT);
+  CHECK(std::string(status.message) == "text 2 is NULL");
   lnf_classifier_free(classifier);
   // One call computes two heads.
   const int32_t heads[] = {1, 0};

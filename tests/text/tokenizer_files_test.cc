@@ -155,7 +155,9 @@ TEST_CASE("the error for an invalid vocabulary, merge list or dictionary names t
   CHECK(renumbered.token_ids == std::vector<int32_t>{-1, 4, 5});
   CHECK(renumbered.description.mask == 7);
   folder.write("dict.txt", "7 10\n7 9\n");
-  CHECK(contains(error_of(load), "dict.txt line 2 names \"7\" a second time"));
+  CHECK(contains(error_of(load), "dict.txt line 2 names \"7\" a second time: remove the line"));
+  folder.write("dict.txt", "<pad> 1\n7 10\n");
+  CHECK(contains(error_of(load), "dict.txt line 1 names \"<pad>\", which fairseq adds itself: remove the line"));
   folder.write("dict.txt", "7 10\n0 2\n7 9 #fairseq:overwrite\n<mask> 0\n");
   CHECK(load_tokenizer(folder.path()).token_ids == std::vector<int32_t>{5, 6, -1});
   CHECK(load_tokenizer(folder.path()).description.mask == 7);
