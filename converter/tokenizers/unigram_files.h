@@ -19,8 +19,8 @@ struct ScoredPiece {
 // Stores the tokens and their scores. If a float would round any score, all scores are also stored as doubles.
 void store_pieces(const std::vector<ScoredPiece>& pieces, OwnedTokenizer* tokenizer);
 
-// Reads the Unigram model of a tokenizer.json, with its normalizer and pre-tokenizer. The decoder is taken to be
-// Metaspace. If the file has another one or none, a note says so.
+// Reads the Unigram model of a tokenizer.json, with its normalizer and pre-tokenizer. Any decoder is
+// read as Metaspace; the report has a note if the file has a different one or none.
 void read_unigram(const std::string& file, const JsonPart& root, OwnedTokenizer* tokenizer);
 
 // Reads a model file of SentencePiece, such as spiece.model. Throws Error for a model that is not of the unigram type.

@@ -98,7 +98,7 @@ class ModelBuilder {
   TensorIndex add(TensorDescription tensor, const FloatSource& source);
   std::vector<std::byte> finish_metadata(uint64_t* tensor_bytes);
 
-  // Returns the type for a weight of this name. If a pattern of --dtype-for decides it, that pattern is marked as used.
+  // Returns the type for a weight of this name. If a pattern in kept_ decides it, the pattern is marked as used.
   ElementType choose_type(const std::string& name);
 
   ElementType weight_type_;

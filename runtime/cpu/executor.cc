@@ -92,8 +92,9 @@ Status CpuExecutor::run_item(const Stage& stage, const cpu::StageSize& size, con
   return size.shares ? run_ops_on_all_threads(item) : run_ops(item);
 }
 
-// Runs the stages of a section. If the part belongs to one thread, it runs their items in order. Otherwise all threads
-// share the items of a stage and of the stages that join it, and then wait for one another.
+// Runs the stages of a section. If part.thread is the index of a thread, that thread runs all items in order. If it is
+// -1, all threads of the team share the items of a stage and of the following stages with the flag `joins`, and wait
+// for each other before the next stage begins.
 Status CpuExecutor::run_section(const Section& section, const Part& part, const Destination& to) {
   if (!profile_.empty()) count_costs(section, part, to);
   for (int32_t begin = section.begin; begin < section.end;) {

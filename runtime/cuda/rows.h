@@ -125,7 +125,7 @@ struct NormalizeLength {
   LINFORMER_DEVICE void operator()(Warp& warp, int64_t row) const {
     float* from = x + row * ld;
     // The elements are divided by the largest one if it is finite, so that their squares don't overflow or underflow.
-    // If an element is NaN, the length is NaN, and so is the whole row.
+    // An element that is NaN makes the length NaN, and with it all elements of the row.
     const float largest = warp.max([&](int lane) {
       float most = 0;
       for (int64_t i = lane; i < cols; i += warp_size) most = fabsf(from[i]) > most ? fabsf(from[i]) : most;

@@ -132,7 +132,7 @@ TEST_CASE("an exception of the progress callback ends the conversion, and no fil
   CHECK(place.entry_count() == 1);
 }
 
-TEST_CASE("an error names an option by its field of ConvertOptions, or by the name that the caller gave it") {
+TEST_CASE("an error message has the name that the caller gave to an option, or else its name in ConvertOptions") {
   const Workplace place;
   ConvertOptions options = options_in(place);
   options.labels = {"one"};

@@ -179,7 +179,7 @@ TEST_CASE("a mapped model that is truncated is an error of every command; with -
     const auto check_ended = [&](const Ran& ran) {
       CAPTURE(ran.err);
       CHECK(ran.code == 1);
-      // `bench` prints its report also if the process that measures a case fails.
+      // If the process that measures a case fails, `bench` still prints its report.
       if (command != "bench") CHECK(ran.out == "");
       if (arguments.back() == "--json" && !ran.out.empty()) CHECK(nlohmann::json::accept(ran.out));
       CHECK(lines_of(ran.err).size() == 1);

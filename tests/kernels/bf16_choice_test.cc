@@ -1,5 +1,5 @@
-// Tests the choice of the processors on which the runtime computes in bf16. This file has the values that CPUID returns
-// on each of them, so the test runs on any machine.
+// Tests for which processors the runtime chooses bf16. The test has the values that CPUID returns on these processors,
+// so it runs on any machine.
 #include "kernels/bf16_choice.h"
 
 #include <doctest/doctest.h>

@@ -68,7 +68,8 @@ TEST_CASE("each expression splits a text as the reference does") {
                                                   " ", " //\n", "\u00e9a\u0301", "B"});
   CHECK(words_of(SplitKind::tekken, text) == Words{"HTMLtags", " isn", "'t", " IT", "'S", " ", "1", "2", "3", "4", "5",
                                                    " f", "(x", ")\n\n", " ", " //\n", "\u00e9a\u0301", "B"});
-  // If no lower-case letter follows the capitals, the word ends after the last letter or combining mark without case.
+  // If no lower-case letter follows the capitals, the word ends after the last character that has no case, which is a
+  // letter or a combining mark.
   CHECK(words_of(SplitKind::o200k, "A\u4e2dBC") == Words{"A\u4e2d", "BC"});
   CHECK(words_of(SplitKind::o200k, "\u0301ABC") == Words{"\u0301", "ABC"});
   // The long s (U+017F) is an S without regard to case, as in 's.

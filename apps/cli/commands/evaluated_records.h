@@ -44,7 +44,7 @@ class EvaluatedRecords {
   OutputFormat format() const { return format_; }
   // Opens the output of -o. Must be called after all checks of the command line.
   OutputStream* open_output(const std::string& path);
-  // Counts a record, and moves its id, its error and the fields that the answer repeats (--keep) to `job`.
+  // Counts a record. Moves its id, its error message and the fields that --keep names to `job`.
   void init_job(Record* record, Job* job);
   // Counts the answer to a record before it is written. Returns whether the job has no error. If the command evaluates,
   // it reports the error.

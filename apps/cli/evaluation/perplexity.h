@@ -51,7 +51,7 @@ class Perplexity {
   const PredictionSums& masked() const { return masked_; }
   // Returns the sums over all candidates; each is predicted while it alone is masked.
   const PredictionSums& pseudo() const { return pseudo_; }
-  // Returns the number of calls of add_text(). Each window of a long text is a call.
+  // Returns how often add_text() was called: once for a text, or once for each window of a text that is too long.
   uint64_t texts() const { return texts_; }
   const Session& session() const { return session_; }
 

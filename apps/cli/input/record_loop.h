@@ -66,8 +66,8 @@ class Tally {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// Prints a note if a text of the command line is the name of a file. `what_happens` is the participle in the note, such
-// as "read". Throws UsageError if the file is a model.
+// Throws UsageError for a text of the command line that is the name of a model file. Prints a note for a text that is
+// the name of another file. `what_happens` is the participle in the note, such as "read".
 void warn_if_text_names_file(const InputOptions& input, const std::string& what_happens);
 
 }  // namespace linformer::cli

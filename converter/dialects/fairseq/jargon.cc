@@ -22,8 +22,8 @@ const hugging_face::Family& family() {
     hugging_face::Family jargon = hugging_face::roberta();
     jargon.name = "Jargon";
     jargon.parts = parts;
-    // The classes read the width and the numbers of layers and heads from settings of their own, and ignore
-    // RobertaConfig's settings for these three.
+    // Jargon reads the width and the numbers of layers and heads from embed_dim, num_layers and
+    // encoder_attention_heads. It ignores hidden_size, num_hidden_layers and num_attention_heads of RobertaConfig.
     jargon.settings = {"embed_dim", "num_layers", "encoder_attention_heads", "intermediate_size", "hidden_act"};
     jargon.extras.embedding_norm = false;
     return jargon;

@@ -151,7 +151,7 @@ Status attend_beside(const HeadQueries& of, int64_t group, int64_t k, const Item
 }
 
 // Attends from all queries to those uncompressed keys of their sequence that `mask` and the window let them see. The
-// limits between blocks of keys are the same for all queries, so that the bits of a row don't depend on other rows.
+// keys are split into the same blocks for all queries, so that the result of a query doesn't depend on other queries.
 // `later` is true if the queries have already attended to other keys.
 Status attend_own(const HeadQueries& of, int64_t group, ScoreMask mask, bool later, const Item& item) {
   const ops::Attend& op = of.op;
