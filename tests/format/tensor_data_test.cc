@@ -239,6 +239,15 @@ TEST_CASE("values beyond half precision are an error that names the tensor") {
   }
 }
 
+TEST_CASE("a shape that can't be stored is an error that says which limit it exceeds") {
+  TensorDescription tensor = matrix(ElementType::f32, TensorLayout::row_major, 0, 4);
+  CHECK_THROWS_WITH_AS(encoded_bytes(tensor), "matrix has a dimension of 0: 1 to 16777216 are possible", WriteError);
+  tensor.shape = {1 << 24, 1 << 24, 1 << 24};
+  CHECK_THROWS_WITH_AS(encoded_bytes(tensor), "matrix has more elements than 64 bits can count", WriteError);
+  tensor.shape = {1 << 22, 1 << 20, 1 << 21};
+  CHECK_THROWS_WITH_AS(encoded_bytes(tensor), "matrix takes more bytes than 64 bits can count", WriteError);
+}
+
 TEST_CASE("equal_values compares values as they are stored") {
   const TensorDescription tensor = matrix(ElementType::bf16, TensorLayout::row_major, 1, 2);
   const float a[] = {1.f, 2.f}, near[] = {1.f, 2.0001f}, far[] = {1.f, 2.1f};
