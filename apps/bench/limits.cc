@@ -140,7 +140,7 @@ Rate memory_rate(int threads, double seconds) {
     // Writing gives each page its own memory. Pages that are only read would share a page of zeros.
     std::fill_n(data.back().get(), words_read, static_cast<uint64_t>(t) + 1);
   }
-  // A call reads a part of the words, so that it is short compared with an attempt.
+  // A call of work() reads a part of the words, so that best_rate() can end an attempt in time.
   constexpr size_t parts = 16;
   const size_t part = words_read / parts;
   std::vector<size_t> at(static_cast<size_t>(threads));

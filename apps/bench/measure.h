@@ -78,8 +78,9 @@ std::vector<std::array<double, 2>> encoder_op_costs(const Model& model, const Se
 // the limit of memory, whichever is longer. Returns nothing if the ops or the limits aren't known.
 std::optional<double> roofline_ms(const Measurement& measurement, const Limits& limits);
 
-// Returns the bytes of the weights that the encoder multiplies with for a text of `tokens` tokens. A weight counts once,
-// however often it is used. Of E and F of a Linformer, only the columns for these tokens count.
+// Returns the bytes of the weights that the encoder multiplies with for a text of `tokens` tokens. A weight counts
+// once, however often it is used. Of E and F of a Linformer, only the columns for these tokens count. Convolutions that
+// compress keys and values are not counted.
 uint64_t encoder_weight_bytes(const Model& model, int64_t tokens);
 
 // These functions pass cases and measurements between the parent and the process that measures. Case::model is left

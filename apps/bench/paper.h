@@ -58,7 +58,8 @@ struct PaperRun {
   // Returns memory_saved() for a Transformer that stores the attention matrix of one layer (heads n^2 floats), like the
   // Transformer of the paper. The measured Transformer doesn't store it, so its size is added to the measured arena.
   std::optional<double> memory_saved_if_scores_stored(uint32_t n, uint32_t k) const;
-  // Return the exponent a for which n^a fits best to the times or the arenas of a text, over all n that were measured.
+  // Return the exponent a for which c n^a, with any c, fits best to the times or the arenas of a text at the measured
+  // n. Return nothing if fewer than two n were measured.
   std::optional<double> time_growth_exponent(uint32_t k) const;
   std::optional<double> memory_growth_exponent(uint32_t k) const;
 };

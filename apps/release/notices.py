@@ -2,7 +2,7 @@
 import pathlib
 import shutil
 
-# SPDX's names of the licences that third_party/README.md lists.
+# The libraries that are compiled into a release, with SPDX's names of the licences in third_party/README.md.
 LIBRARIES = {"xsimd": "BSD-3-Clause", "xxhash": "BSD-2-Clause", "utf8proc": "MIT AND Unicode-DFS-2015",
              "flatbuffers": "Apache-2.0", "zlib": "Zlib", "cli11": "BSD-3-Clause", "nlohmann_json": "MIT"}
 OF_PROGRAMS_ALONE = {"zlib", "cli11", "nlohmann_json"}

@@ -21,8 +21,8 @@ struct ApproximationReport {
   const Approximation& longest() const { return lengths.back(); }
 };
 
-// The smallest k that is enough for half of the heads, and for all heads. A k that was not found, because it is too
-// large, is empty.
+// The smallest k with which the error of half of the heads, and of all heads, is at most the wanted one. A k that was
+// not found, because it is too large, is empty.
 struct EnoughK {
   std::optional<int64_t> half, all;
 };
@@ -30,7 +30,7 @@ struct EnoughK {
 enum class KindOfK { projected, expected, singular };
 // Returns the smallest k of one head, or nothing if it was not found.
 std::optional<int64_t> smallest_k(const HeadApproximation& head, KindOfK kind, double error);
-// Return the k over the heads of one layer, or over the heads of all layers.
+// Return these k for the heads of one layer, or for the heads of all layers.
 EnoughK enough_k(const std::vector<HeadApproximation>& heads, KindOfK kind, double error);
 EnoughK enough_k(const Approximation& approximation, KindOfK kind, double error);
 // Returns the mean over all heads of element k - 1 of the array `values`, or nothing if k is more than n.

@@ -47,7 +47,8 @@ penny on it; Not worth the ticket; Not worth your time; It isn't worth seeing; I
 They should be ashamed
 """)
 
-# The parts of phrases about feelings ("you won't be bored") and about things that one couldn't stop doing.
+# The parts of phrases: about feelings ("you won't be bored"), about what nobody does ("nobody liked it"), and about
+# what one couldn't stop doing.
 FEELINGS = phrases("disappointed; bored; sorry; annoyed; let down; sleepy")
 NOT_FELT = phrases("""
 you won't be; you will not be; I was not; I wasn't; we were not; we weren't; nobody was; nobody will be; I was never;

@@ -59,7 +59,8 @@ uint32_t count_modules(const TensorTable& tensors, const std::string& prefix, co
     const bool plain = !number.empty() && number.size() <= 6 && number.find_first_not_of("0123456789") == number.npos &&
                        (number.size() == 1 || number[0] != '0');
     if (!plain || std::stoul(number) >= most)
-      fail("the tensor ", quote(name), " has no number from 0 to ", most - 1, " after ", prefix, " for its ", what);
+      fail("the tensor's name ", quote(name), " needs the number of its ", what, ", 0 to ", most - 1, ", after ",
+           prefix);
     const auto index = static_cast<uint32_t>(std::stoul(number));
     count = std::max(count, index + 1);
     if (present.size() < count) present.resize(count);
@@ -166,7 +167,8 @@ void check_same_k(const EncoderDescription& encoder, const AttentionDescription&
   if (attention.value_projections.empty()) return;
   const uint32_t keys = encoder.projections[attention.key_projections[0]].k;
   const uint32_t values = encoder.projections[attention.value_projections[0]].k;
-  if (keys != values) fail("layer ", layer, " compresses keys to ", keys, " positions and values to ", values);
+  if (keys != values)
+    fail("layer ", layer, " compresses keys to ", keys, " positions and values to ", values, ": these must be equal");
 }
 
 }  // namespace linformer::convert

@@ -130,7 +130,8 @@ void keep_prefix_of_setting(Checkpoint& checkpoint, const Settings& settings, Re
   const std::optional<Setting<std::string>> said = settings.text(prefix_setting);
   if (!said || said->value.empty()) return;
   if (has_module_tensors(checkpoint))
-    fail("the setting ", prefix_setting, " can't be used if the model has a Dense or LayerNorm module");
+    fail("the setting ", prefix_setting,
+         " can't be used together with the Dense or LayerNorm modules of sentence-transformers");
   remove_tensors_outside_prefix(checkpoint, said->value.ends_with('.') ? said->value : said->value + ".", report);
 }
 

@@ -75,7 +75,8 @@ std::optional<Setting<Value>> Settings::find(std::string_view name) const {
 
 namespace {
 
-// Returns about how many bytes the values take. A value that is shared, as values in a pickle may be, is counted once.
+// Returns about how many bytes of a file the values stand for. A value that is shared, as values in a pickle may be, is
+// counted once.
 uint64_t bytes_of(const std::map<std::string, Value, std::less<>>& values) {
   uint64_t bytes = 0;
   std::vector<Value> rest;
@@ -94,8 +95,8 @@ uint64_t bytes_of(const std::map<std::string, Value, std::less<>>& values) {
   return bytes;
 }
 
-// Returns the value as JSON. JSON can't share values and repeats them instead, so `budget` limits its size in
-// proportion to the bytes of the values.
+// Returns the value as JSON. JSON can't share values: a value that is used in several places is repeated. So `budget`
+// limits the size of the JSON in proportion to the bytes of the values.
 nlohmann::json plain(Value value, int depth, Budget* budget) {
   if (depth > max_depth) fail("it nests deeper than ", max_depth, " levels, or holds itself");
   value = without_config_wrappers(value);

@@ -176,7 +176,8 @@ TensorIndex WeightWriter::gathered_table(const std::string& role, const Tensor& 
     fail("the tensor ", quote(table.name), " is ", shape_text(table), ", but [tokens, width] is expected");
   }
   const uint64_t count = rows.empty() ? dimension(table, 0) : rows.size(), columns = dimension(table, 1);
-  if (count > max_dimension || (!weights.empty() && weights.size() != count)) {
+  if (count > max_dimension) fail("there are ", count, " tokens: at most ", max_dimension, " are possible");
+  if (!weights.empty() && weights.size() != count) {
     fail("there are ", weights.size(), " weights for ", count, " tokens: one weight for each token is expected");
   }
   // `rows` may name the same row many times, and the row is read each time.
@@ -199,7 +200,7 @@ TensorIndex WeightWriter::gathered_table(const std::string& role, const Tensor& 
     }
   };
   const TensorIndex made = builder_.add_table(table.name, {count, columns}, writer::FloatSource(std::move(gathered)));
-  // The export writes the whole table as one tensor.
+  // The export writes this table as it is in the model file, and doesn't restore `rows` and `weights`.
   builder_.origin.tensors.push_back({table.name, {count, columns}, {{made, 0, count, 0, {columns, 1}}}});
   report(role, table, "a row for each token");
   return made;

@@ -18,7 +18,8 @@
 
 namespace linformer::convert {
 
-// Called for each tensor that is added, with the number of its elements.
+// Called each time a tensor of the checkpoint is used, with the number of its elements. A tensor that is used twice
+// counts twice.
 using ReadProgress = std::function<void(uint64_t elements)>;
 
 // The size that a dimension of a tensor must have, or 0 if any size is allowed, and the dimension's name in errors.
@@ -27,8 +28,8 @@ struct Size {
   const char* meaning;
 };
 
-// Adds tensors of a checkpoint to a ModelBuilder. All functions throw Error that names the tensor. The checkpoint must
-// live until the builder has written the model file, because the builder reads the values again then.
+// Adds tensors of a checkpoint to a ModelBuilder. An Error that a function throws names the tensor or its role. The
+// checkpoint must live until the builder has written the model file, because the builder reads the values again then.
 class WeightWriter {
  public:
   WeightWriter(const Checkpoint& checkpoint, writer::ModelBuilder& builder, Report& report, ReadProgress progress)

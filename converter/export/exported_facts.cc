@@ -66,7 +66,8 @@ void apply_exported_labels(const Checkpoint& checkpoint, ModelDescription* descr
     }
     const uint64_t classes = description->tensors[static_cast<size_t>(head->output.weight)].shape[0];
     if (labels.size() != classes) {
-      fail(source, " has ", labels.size(), " labels for ", quote(name), ", which has ", classes, " classes");
+      fail(source, " has ", labels.size(), " labels for the head ", quote(name), ", which has ", classes,
+           " classes: export the model again");
     }
     check_labels(labels, source);
     report->add_fact("labels of " + name, shown, source);
@@ -80,7 +81,7 @@ std::optional<ExportedTokenizer> exported_tokenizer(const Checkpoint& checkpoint
   const std::string source = std::string(exported_tokenizer_key) + " of " + checkpoint.name;
   const std::optional<std::vector<std::byte>> bytes = from_base64(*text);
   if (!bytes || bytes->empty())
-    fail(source, " is not base64: give the tokenizer's files with ", placeholder(Option::tokenizer));
+    fail(source, " is empty or not base64: give the tokenizer's files with ", placeholder(Option::tokenizer));
   ExportedTokenizer made{writer::AlignedBytes(bytes->size()), {}};
   std::memcpy(made.bytes.data(), bytes->data(), bytes->size());
   ModelDescription alone;

@@ -145,8 +145,8 @@ std::vector<SourceTensor> read_sources(std::span<const std::byte> metadata, cons
   const schema::Model& root = *schema::GetModel(metadata.data());
   if (root.sources() == nullptr || root.sources()->size() == 0) {
     fail(
-        "the file does not say where its tensors came from, as files of older versions and of other programs don't: "
-        "convert the checkpoint again with this version");
+        "the file does not say where its tensors came from: an older version or another program wrote it, so convert "
+        "the checkpoint again with this version");
   }
   const uint64_t most_bytes = model.file_bytes() * export_growth;
   if (root.sources()->size() > max_checkpoint_tensors) {

@@ -1,4 +1,5 @@
-// Patterns for names, as in a shell. name_pattern_posix.cc and name_pattern_windows.cc implement them.
+// Patterns for the names of tensors, written like a shell's patterns for file names. name_pattern_posix.cc and
+// name_pattern_windows.cc implement them.
 #pragma once
 
 #include <string>

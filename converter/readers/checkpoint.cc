@@ -154,7 +154,7 @@ void Checkpoint::add_tensor(Tensor tensor) {
     if (!checked_mul(tensor.elements, tensor.shape[i], &tensor.elements) ||
         (tensor.shape[i] > 0 && !checked_mul(tensor.shape[i] - 1, tensor.strides[i], &step)) ||
         !checked_add(last, step, &last)) {
-      fail(shown, " has a shape or strides too large to address");
+      fail(shown, " has a shape or strides too large to address: the file is damaged");
     }
   }
   if (tensor.elements > 0 && last >= held) {
@@ -276,7 +276,8 @@ void Checkpoint::read(const Tensor& tensor, uint64_t first, std::span<float> val
     }
     const uint64_t count = std::min<uint64_t>(run - logical % run, values.size() - done);
     if (!convert(tensor.type, base + place * data_type_bytes(tensor.type), values.subspan(done, count))) {
-      fail("tensor ", quote(tensor.name), " is ", shape_text(tensor), ", where floating point is expected");
+      fail("tensor ", quote(tensor.name), " is ", shape_text(tensor),
+           ", where floating point is expected: save it as f32, f16 or bf16");
     }
     done += count;
   }

@@ -59,6 +59,7 @@ class Value {
   // Returns the content of a text or bytes, the bytes of a big_integer, or the name of a global or of an object's
   // class. Otherwise empty.
   std::string_view text() const;
+  // Returns the elements of a list or tuple, or the keys and values of a dict in turn. Otherwise empty.
   const std::vector<Value>& items() const;
   // Returns the value of a text key in a dict or in an object's state. If the key is repeated, the last value counts.
   // Returns an empty handle if there is no such key.

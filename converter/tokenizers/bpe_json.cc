@@ -83,8 +83,8 @@ void read_bpe(const std::string& file, const JsonPart& root, OwnedTokenizer* tok
     rules.byte_fallback = true;
   }
   rules.fuse_unknown = !all_bytes && named_unk && fuses;
-  // Without unk_token, bytes that have no token are left out. So <unk> may be the unknown token only if every byte has
-  // a token.
+  // Without unk_token, the reference leaves out bytes that have no token. <unk> becomes the unknown token only if there
+  // are no such bytes, so that no text gets <unk> instead.
   if (!named_unk && all_bytes) description.unk = names.find("<unk>");
 }
 

@@ -115,8 +115,9 @@ void store_bpe(const NamedTokens& names, const std::vector<NamedMerge>& merges, 
          {std::string_view(merge.left), std::string_view(merge.right), std::string_view(joined)}) {
       const auto token = token_of.find(name);
       if (token == token_of.end()) {
-        fail(where, " joins ", quote(merge.left), " and ", quote(merge.right), " (merge ", rank, "), but token ",
-             quote(name), " is not in the vocabulary");
+        fail(where, " joins ", quote(merge.left), " and ", quote(merge.right), " (merge ", rank,
+             ", counted from 0), but token ", quote(name),
+             " is not in the vocabulary: the two belong to different tokenizers");
       }
       tokenizer->merges.push_back(token->second);
     }

@@ -69,7 +69,7 @@ void add_pattern(const JsonPart& part, NormalizerStep step, OwnedTokenizer* toke
 
 void read_step(const JsonPart& part, int depth, OwnedTokenizer* tokenizer) {
   if (part.null()) return;
-  if (depth > 8) part.fail_here("is nested too deeply");
+  if (depth > 8) part.fail_here("is nested more than 8 deep: put its steps into one Sequence");
   auto& steps = tokenizer->description.rules.steps;
   if (steps.size() >= 32) part.fail_here("is the 33rd step; at most 32 are supported");
   static const std::unordered_map<std::string, NormalizerKind> plain = {

@@ -25,7 +25,8 @@ struct NamedTokens {
 // Fills by_id. Throws Error, which names `file`, unless the ids are unique and below max_dimension.
 void sort_names_by_id(const std::string& file, NamedTokens* names);
 
-// Stores the tokens, whose `bytes` are in the order of names.by_id. token_ids stays empty if the ids are 0, 1, 2, ...
+// Stores the tokens. bytes[i] are the bytes of the token names.by_id[i]. token_ids stays empty if the ids are 0, 1, 2,
+// ...
 void store_tokens(const NamedTokens& names, const std::vector<std::string>& bytes, OwnedTokenizer* tokenizer);
 
 // Returns a special added token, which is recognised inside texts.

@@ -72,7 +72,7 @@ void read_split(const JsonPart& part, TokenizerRules* rules) {
     pattern.fail_here("(", quote(text), ") is an expression that is not supported: plain texts and those of GPT-2, ",
                       "cl100k (Llama 3), o200k, Qwen 2, Qwen 3.5 and Tekken are");
   }
-  if (invert) part.at("invert").fail_here("true is not supported for a text");
+  if (invert) part.at("invert").fail_here("true is not supported for a pattern that is plain text");
   if (text.empty() || text.size() > max_split_pattern_bytes) {
     pattern.fail_here("has ", text.size(), " bytes; 1 to ", max_split_pattern_bytes, " are supported");
   }

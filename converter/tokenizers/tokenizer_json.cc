@@ -61,8 +61,8 @@ NamedTokens read_names(const std::string& file, const JsonPart& vocabulary, Budg
 
 namespace {
 
-constexpr const char* what_is_supported =
-    "is not supported: BPE, WordPiece (normalizer BertNormalizer, pre_tokenizer BertPreTokenizer) and Unigram are";
+constexpr const char* what_wordpiece_needs =
+    "is not supported for WordPiece: the normalizer must be BertNormalizer, and the pre_tokenizer BertPreTokenizer";
 
 // Returns the only member of a Sequence, or a null part if the Sequence is empty. Returns other parts unchanged. Throws
 // Error if the Sequence has several members.
@@ -72,7 +72,7 @@ JsonPart unwrapped(const JsonPart& part, const char* list) {
   parts.need_array();
   if (parts.size() == 1) return unwrapped(parts.at(size_t{0}), list);
   if (parts.size() == 0) return part.at("absent");
-  part.fail_here("(Sequence of ", parts.size(), ") ", what_is_supported);
+  part.fail_here("(Sequence of ", parts.size(), ") ", what_wordpiece_needs);
 }
 
 std::string model_type(const JsonPart& model) {
@@ -88,12 +88,12 @@ void read_wordpiece(const std::string& file, const JsonPart& root, OwnedTokenize
   const JsonPart model = root.at("model");
   const JsonPart normalizer = unwrapped(root.at("normalizer"), "normalizers");
   if (!normalizer.null() && normalizer.type() != "BertNormalizer") {
-    normalizer.fail_here("(", quote(normalizer.type()), ") ", what_is_supported);
+    normalizer.fail_here("(", quote(normalizer.type()), ") ", what_wordpiece_needs);
   }
   const JsonPart pre_tokenizer = unwrapped(root.at("pre_tokenizer"), "pretokenizers");
   if (pre_tokenizer.null() || pre_tokenizer.type() != "BertPreTokenizer") {
     const std::string type = pre_tokenizer.null() ? "none" : quote(pre_tokenizer.type());
-    pre_tokenizer.fail_here("(", type, ") ", what_is_supported);
+    pre_tokenizer.fail_here("(", type, ") ", what_wordpiece_needs);
   }
   const NamedTokens names = read_names(file, model.at("vocab"), &tokenizer->budget);
   store_wordpiece(names, tokenizer);
@@ -223,7 +223,7 @@ OwnedTokenizer load_tokenizer_json(const std::string& path) {
   } else if (type == "Unigram") {
     read_unigram(path, root, &tokenizer);
   } else {
-    root.at("model").fail_here("(", quote(type), ") ", what_is_supported);
+    root.at("model").fail_here("(", quote(type), ") is not supported: it must be BPE, WordPiece or Unigram");
   }
   read_added_tokens(root.at("added_tokens"), root.at("model").at("vocab"), &tokenizer);
   find_special_tokens(&tokenizer.description);

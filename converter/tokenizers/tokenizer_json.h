@@ -46,8 +46,8 @@ class JsonPart {
 // Reads the normalizers of BPE and Unigram.
 void read_normalizer(const JsonPart& part, OwnedTokenizer* tokenizer);
 
-// The result of the last pre-tokenizer: ByteLevel writes bytes in GPT-2's printable alphabet, and Metaspace writes
-// marks in place of spaces.
+// What the last pre-tokenizer writes: `bytes` in GPT-2's printable alphabet (ByteLevel), `marks`, which are U+2581, in
+// place of spaces (Metaspace), or neither.
 enum class PreTokenizerEnd { none, bytes, marks };
 // Reads the pre-tokenizers of BPE and Unigram.
 PreTokenizerEnd read_pre_tokenizer(const JsonPart& part, OwnedTokenizer* tokenizer);

@@ -75,8 +75,8 @@ void read_template_processing(const JsonPart& part, OwnedTokenizer* tokenizer) {
 }
 
 // Applies the post-processors of a tokenizer.json in their order. In the reference, a post-processor acts on the output
-// of the one before it, which a TokenizerDescription can't represent in general. So a second post-processor of the same
-// kind, and an unusual order, are refused with an error.
+// of the one before it, which a TokenizerDescription can't represent in general. So a second template, a second
+// trimming of offsets, and a trimming that follows BertProcessing or RobertaProcessing are refused with an error.
 class PostProcessors {
  public:
   explicit PostProcessors(OwnedTokenizer* tokenizer) : tokenizer_(*tokenizer) {}

@@ -38,7 +38,7 @@ uint64_t count_of(const std::vector<uint64_t>& shape) {
 
 void check_count(const std::string& name, const std::vector<uint64_t>& shape, std::span<const float> values) {
   if (values.size() == count_of(shape)) return;
-  throw WriteError(name + " has " + std::to_string(values.size()) + " values, its shape needs " +
+  throw WriteError(name + " has " + std::to_string(values.size()) + " values, but its shape needs " +
                    std::to_string(count_of(shape)));
 }
 
@@ -104,8 +104,9 @@ TensorIndex ModelBuilder::add_table(const std::string& name, const std::vector<u
 TensorIndex ModelBuilder::add_projection(const std::string& name, uint64_t k, uint64_t n, const FloatSource& source) {
   TensorDescription tensor;
   tensor.name = name;
-  // The product of a projection and a matrix sums over the rows of that matrix. In int8 each row has a scale of its
-  // own, which can't be taken out of the sum. So projections are not stored in int8.
+  // The product of a projection and a matrix sums over the rows of that matrix. If the matrix is quantised to int8,
+  // each of its rows has a scale of its own, which can't be taken out of the sum. So projections are not stored in
+  // int8.
   tensor.type = choose_type(name);
   if (tensor.type == ElementType::int8) tensor.type = ElementType::bf16;
   if (tensor.type != ElementType::f32) tensor.layout = TensorLayout::padded_rows;

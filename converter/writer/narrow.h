@@ -10,10 +10,11 @@
 
 namespace linformer::writer {
 
-// Convert a value. Values are rounded to nearest, ties to even. A NaN becomes a quiet NaN, and a value beyond the range
-// of the type becomes an infinity.
+// Round a value to nearest, ties to even. A NaN becomes a quiet NaN, and a value beyond the range of the type becomes
+// an infinity.
 uint16_t to_bf16(float value);
 uint16_t to_f16(float value);
+// Convert back. The result is exact.
 float from_bf16(uint16_t bits);
 float from_f16(uint16_t bits);
 

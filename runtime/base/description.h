@@ -306,8 +306,8 @@ struct SplitStep {
   String pattern;
 };
 
-// Whether characters of a text may become a token. hidden: never (control symbols, unused pieces, bytes). user_defined:
-// always, and these characters are not normalised.
+// Whether the characters of a token become this token where they stand in a text. hidden: never (control symbols,
+// unused pieces, bytes). user_defined: always, and before these characters are normalised.
 enum class TokenUse : uint8_t { normal = 0, hidden, user_defined };
 // Says before which words U+2581 is put.
 enum class PrefixMark : uint8_t { never = 0, first /* at the text's beginning only */, always };

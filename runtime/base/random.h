@@ -8,8 +8,8 @@
 namespace LINFORMER_NAMESPACE {
 
 // Returns another random number at each call: the operating system's or, if it has none, one from an address and the
-// time. Hash tables that files fill take their hash functions from it, so that the maker of a file can't choose keys
-// that share a slot. Results never depend on the number.
+// time. Hash tables whose keys come from files choose their hash functions with it, so that the maker of a file can't
+// choose keys that share a slot. Results never depend on the number.
 uint64_t random_number();
 
 }  // namespace LINFORMER_NAMESPACE

@@ -35,7 +35,7 @@ Status ThreadTeam::start(int threads, const ParallelFor& caller_loop) {
   caller_loop_ = caller_loop;
   if (threads == 1 || caller_loop_.run != nullptr) return {};
   workers_.reset(new (std::nothrow) Worker[threads - 1]);
-  if (!workers_) return Status::error(Code::out_of_memory, "no memory for %d threads", threads);
+  if (!workers_) return Status::error(Code::out_of_memory, "no memory for %d threads: ask for fewer threads", threads);
   process_ = platform::process_id();
   for (int i = 0; i < threads - 1; ++i) {
     workers_[i] = {this, i + 1, {}};

@@ -1,5 +1,5 @@
-/* Filling masks, and the logits of a masked-LM head. It is a part of linformer.h, which includes it and has the rules
- * for handles, structs, texts, errors and threads. */
+/* Filling masks, and the logits of a masked-LM head. This header is a part of linformer.h, which includes it and has
+ * the rules for handles, structs, texts, errors and threads. */
 #ifndef LINFORMER_C_API_MASKS_H
 #define LINFORMER_C_API_MASKS_H
 

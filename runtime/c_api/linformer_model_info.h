@@ -1,5 +1,5 @@
-/* What a model is made of. It is a part of linformer.h, which includes it and has the rules for handles, structs,
- * texts, errors and threads. */
+/* What a model is made of. This header is a part of linformer.h, which includes it and has the rules for handles,
+ * structs, texts, errors and threads. */
 #ifndef LINFORMER_C_API_MODEL_INFO_H
 #define LINFORMER_C_API_MODEL_INFO_H
 
@@ -95,7 +95,8 @@ LNF_API lnf_code lnf_model_get_projection(const lnf_model* model, int32_t part, 
                                           lnf_projection_info* info, lnf_status* status);
 typedef struct lnf_masked_lm_info {
   size_t size;
-  int32_t present, tied;  /* tied: its weight is the token embedding. */
+  int32_t present;        /* 0: the model has no masked-LM head, which is no error. */
+  int32_t tied;           /* Its weight is the token embedding. */
   int32_t dense, norm;    /* dense: a linear layer with `activation` comes before the logits. */
   const char* activation; /* "none" if there is no activation. */
 } lnf_masked_lm_info;
@@ -104,7 +105,7 @@ LNF_API lnf_code lnf_model_get_masked_lm(const lnf_model* model, lnf_masked_lm_i
 typedef struct lnf_sentence_embedding_info {
   size_t size;
   int64_t linear_width; /* The width of the vector after a linear layer. 0: there is no such layer. */
-  int32_t present;
+  int32_t present;      /* 0: the model doesn't say how, which is no error. */
   int32_t pooling; /* LNF_POOL_... */
   int32_t norm;    /* A LayerNorm comes after the linear layer, or after the pooling if there is no linear layer. */
   int32_t normalize;

@@ -1,5 +1,5 @@
-/* Prompts: texts that are put before each text that becomes a vector. It is a part of linformer.h, which includes it
- * and has the rules for handles, structs, texts, errors and threads. */
+/* Prompts: texts that are put before each text that becomes a vector. This header is a part of linformer.h, which
+ * includes it and has the rules for handles, structs, texts, errors and threads. */
 #ifndef LINFORMER_C_API_PROMPTS_H
 #define LINFORMER_C_API_PROMPTS_H
 

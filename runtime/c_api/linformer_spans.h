@@ -1,5 +1,5 @@
-/* Entities of texts, and answers to questions from their contexts. It is a part of linformer.h, which includes it and
- * has the rules for handles, structs, texts, errors and threads. */
+/* Entities of texts, and answers to questions from their contexts. This header is a part of linformer.h, which includes
+ * it and has the rules for handles, structs, texts, errors and threads. */
 #ifndef LINFORMER_C_API_SPANS_H
 #define LINFORMER_C_API_SPANS_H
 

@@ -1,5 +1,5 @@
-/* Classifiers, embedders and runners of any outputs, which take texts. It is a part of linformer.h, which includes it
- * and has the rules for handles, structs, texts, errors and threads. */
+/* Classifiers, embedders and runners of any outputs, which take texts. This header is a part of linformer.h, which
+ * includes it and has the rules for handles, structs, texts, errors and threads. */
 #ifndef LINFORMER_C_API_TEXTS_H
 #define LINFORMER_C_API_TEXTS_H
 

@@ -1,5 +1,5 @@
-/* Tokenizers. It is a part of linformer.h, which includes it and has the rules for handles, structs, texts, errors and
- * threads. */
+/* Tokenizers. This header is a part of linformer.h, which includes it and has the rules for handles, structs, texts,
+ * errors and threads. */
 #ifndef LINFORMER_C_API_TOKENIZER_H
 #define LINFORMER_C_API_TOKENIZER_H
 
@@ -46,8 +46,8 @@ LNF_API const uint8_t* lnf_encoding_type_ids(const lnf_encoding* encoding);
 LNF_API const uint32_t* lnf_encoding_offsets(const lnf_encoding* encoding); /* [size][2]: code points, begin and end. */
 LNF_API int64_t lnf_encoding_total(const lnf_encoding* encoding); /* The size that it would have without truncation. */
 /* Writes the text that ids stand for. *bytes gets the bytes that the whole text needs, including the terminator.
- * Returns LNF_TOO_LONG if it doesn't fit. `text` may be NULL if `capacity` is 0, which is no error. Returns
- * LNF_INVALID_ARGUMENT for ids outside the vocabulary. */
+ * Returns LNF_TOO_LONG if it doesn't fit. With `text` NULL and `capacity` 0, it only sets *bytes and returns LNF_OK.
+ * Returns LNF_INVALID_ARGUMENT for ids outside the vocabulary. */
 LNF_API lnf_code lnf_decode(const lnf_tokenizer* tokenizer, const int32_t* ids, size_t count, int32_t skip_special,
                             char* text, size_t capacity, size_t* bytes, lnf_status* status);
 

@@ -20,7 +20,7 @@ struct Part {
   int thread = 0;                                   // The index of the thread, or -1 if all threads share the part.
 };
 
-// The portion of a stage's work that one call of an op's run() computes.
+// What one call of an op's run() computes, such as some rows of one sequence. A stage is a list of ops (stage.h).
 struct Item {
   const Stage& stage;
   const Part& part;

@@ -1,4 +1,4 @@
-// Divides a stage's work on a part of a batch into items, which threads run one by one.
+// Divides a stage's work on a part of a batch into items. Each thread takes one item after another.
 #pragma once
 
 #include "cpu/context.h"
@@ -13,7 +13,8 @@ inline constexpr int64_t shared_rows = 24;
 
 // The number and the size of a stage's items.
 struct StageSize {
-  // The number of items, how many of them each sequence has, and how many rows, columns or heads an item has at most.
+  // The number of items; how many of them each sequence has, or 1 if items don't belong to single sequences; and how
+  // many rows, columns, groups of heads or sequences an item has at most.
   int64_t items = 0, steps = 1, step = 0;
   bool shares = false;  // Whether all threads together work on each item.
 };

@@ -179,7 +179,7 @@ struct SumParts {
 // out = activation(out + bias[column] + row_bias[row % rows_of_bias]). `width` is the number of columns that a thread
 // computes at once: 1, or more if rows and biases begin at multiples of 16 bytes.
 template <class T, int width>
-struct Finish {
+struct AddBiasAndActivate {
   T* out;
   int64_t out_ld;
   const float* bias;
@@ -247,7 +247,7 @@ struct Rotate {
 };
 
 // out = (x, y, x y, x - y) for two consecutive rows x and y of `a`.
-struct Pair {
+struct CombinePair {
   float* out;
   int64_t out_ld;
   const float* a;

@@ -100,9 +100,9 @@ struct Simulated {
   static inline int allocations = -1;  // The number of allocations that succeed before one fails. -1 if all succeed.
   static inline int uploads = 0;       // The number of uploads so far.
   static inline int64_t products = 0;  // The number of products so far, dry runs included.
-  // A kernel of this program. Objects of this type form a list.
+  // A kernel that is compiled into this executable. Objects of this type form a list.
   struct Kernel {
-    const char* name;  // The name of a function, which contains the kernel's name.
+    const char* name;  // The signature of a function template's instance for the kernel. It contains the kernel's name.
     bool launched = false;
     Kernel* next;
     explicit Kernel(const char* of) : name(of), next(kernels) { kernels = this; }

@@ -49,12 +49,12 @@ Status finish(Context& context, const Operand& all, const float* bias, const flo
       const bool whole = c.cols % width == 0 && c.ld % width == 0 && aligned(data) && aligned(bias);
       Status done;
       if (whole || context.stream->in_dry_run()) {
-        done = context.launch_each_element(Finish<T, width>{data, c.ld, bias, row_bias, all.rows, activation}, c.rows,
-                                           c.cols / width);
+        done = context.launch_each_element(
+            AddBiasAndActivate<T, width>{data, c.ld, bias, row_bias, all.rows, activation}, c.rows, c.cols / width);
       }
       if (!done.ok() || (whole && !context.stream->in_dry_run())) return done;
-      return context.launch_each_element(Finish<T, 1>{data, c.ld, bias, row_bias, all.rows, activation}, c.rows,
-                                         c.cols);
+      return context.launch_each_element(AddBiasAndActivate<T, 1>{data, c.ld, bias, row_bias, all.rows, activation},
+                                         c.rows, c.cols);
     }));
   }
   return {};

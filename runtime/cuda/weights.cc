@@ -43,9 +43,9 @@ bool fits(float x, ElementType type) {
 
 }  // namespace
 
-// Uploads a tensor in `type`. With `must_be_finite`, which is for E, returns an error if a value is infinite or NaN:
-// the columns of E behind a text are multiplied by zero rows, up to a multiple of 8, and the result must be zero. Each
-// row of E then also gets zeros behind it, for products that end up to 7 columns beyond the row.
+// Uploads a tensor in `type`. `must_be_finite` is set for E, the projection along the sequence. Products read up to 7
+// columns of E beyond a text and multiply them by rows of zeros, so an infinite value there would give NaN: it is an
+// error, as NaN is. For the same reason, each row of E is followed by zeros.
 Status DeviceWeights::upload(const View& view, ElementType type, bool must_be_finite, const std::byte* from,
                              DeviceTensor* tensor) {
   const int64_t rows = view.rows, cols = view.cols;

@@ -116,7 +116,8 @@ Status gemm_by_sgemm(Sgemm sgemm, const Kernels& kernels, const GemmDesc& desc, 
     const MutableMatrix c = args.c.floats().part(0, n0, m, n);
     const ConstMatrix b = right_columns(kernels, args.b, n0, n, right);
     if (in_tile) {
-      // The values of C are the residual. They are copied to the tile, because the sums overwrite C.
+      // The residual is C itself, which the sums overwrite. So its values are saved in the tile, and the epilogue adds
+      // them from there after the activation.
       for (int64_t i = 0; i < m; ++i) std::memcpy(tile + i * n, c.row(i), static_cast<size_t>(n) * sizeof(float));
     }
     const bool transposed = desc.layout == RightLayout::transposed;

@@ -11,13 +11,13 @@
 
 namespace LINFORMER_NAMESPACE {
 
-// Owns the pages of a file's bytes. Movable. The bytes don't change and may be read from any thread. If another program
-// truncates a file while it is mapped, SIGBUS kills the process that reads it. Writers must therefore replace files by
-// rename, as the converter does.
+// Owns the pages of a file's bytes. Movable. The bytes may be read from any thread. A mapped file must not be
+// overwritten or truncated: the bytes would change, or SIGBUS would kill the process that reads them. Writers must
+// therefore replace files by rename, as the converter does.
 class FileBytes {
  public:
   // Maps a file. Returns io_error, with the path and the system's reason, if the file can't be opened or mapped or
-  // isn't a regular file, and corrupt_file if it is empty.
+  // isn't a regular file; corrupt_file if it is empty; invalid_argument if the path is empty; out_of_memory.
   static Result<FileBytes> map(const char* path);
   // Reads a file into memory of this process, so that later changes of the file have no effect. Returns the errors of
   // map(), out_of_memory if there is no memory, and io_error if the file ends before the size that the system reports.

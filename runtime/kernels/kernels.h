@@ -68,9 +68,9 @@ struct Kernels {
   void (*gemm_f32)(const GemmArgs&) = nullptr;
   // Multiplies A and B in bf16 and writes C in f32 or bf16. For each pair of k, the product of the second k is added
   // first and then that of the first k, each rounded to f32, as vdpbf16ps does. Subnormal operands and sums are zero.
-  // NEON's BFDOT adds both products to each other first and rounds to odd. AMX adds up 16 pairs, even and odd k
-  // separately, and then adds the two sums. The scalar table always has this kernel. Other tables have it if the set
-  // has an instruction for it that the build and the machine have, and otherwise it is null.
+  // Two instruction sets differ: NEON's BFDOT adds both products to each other first and rounds to odd, and AMX adds up
+  // 16 pairs, even and odd k separately, and then adds the two sums. The scalar table always has this kernel. Other
+  // tables have it if the set has an instruction for it that the build and the machine have, and otherwise it is null.
   void (*gemm_bf16)(const GemmArgs&) = nullptr;
   // Multiplies A in u8 by B in int8 and writes C in f32. The sums of a slice of K are exact, in s32. They are scaled
   // and added slice by slice, in order.

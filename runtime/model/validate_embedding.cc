@@ -27,7 +27,7 @@ Status check_positions(const EncoderDescription& encoder, const TensorFields& te
       return bad_field(FieldName("embedding.position_base"), "is %g, a positive number is needed",
                        static_cast<double>(embedding.position_base));
     }
-    // Positions of at most 2^24 are exact as floats.
+    // With these limits the sum of an offset and a token's index can't overflow.
     if (embedding.position_offset > max_dimension || embedding.pad_position > max_dimension) {
       return bad_field(FieldName("embedding.position_offset"),
                        "is %" PRIu32 " (pad_position %" PRIu32 "), at most %" PRIu32 " is possible",

@@ -61,7 +61,7 @@ Status MaskedLmQueue::run(const TextList& texts, const RunControl& control) {
   control_ = control;
   control_.progress = nullptr;  // The progress of a single batch must not be reported as that of the call.
   visited_ = 0;
-  // An earlier call that was stopped or failed may have left texts in the queue.
+  // An earlier call that was cancelled or failed may have left texts in the queue.
   clear();
   bool wanted = true;
   for (size_t i = 0; i < texts.size() && wanted; ++i) {
@@ -107,8 +107,8 @@ Status MaskedLmQueue::add_text(const TextInput& input, bool* wants_more) {
   return waiting_.try_push(std::move(text)) ? Status() : no_memory_for_texts();
 }
 
-// Copies the tokens that the session keeps to kept_ids_ and kept_types_, and lists the tokens in wanted_tokens_ whose
-// logits the derived class wants.
+// Copies the tokens that the session keeps to kept_ids_ and kept_types_. The list wanted_tokens_ gets those of them
+// whose logits the derived class wants.
 Status MaskedLmQueue::copy_kept_tokens(const TextSequence& sequence) {
   kept_ids_.clear();
   kept_types_.clear();
@@ -122,7 +122,7 @@ Status MaskedLmQueue::copy_kept_tokens(const TextSequence& sequence) {
   return {};
 }
 
-// Adds the tokens that copy_kept_tokens() copied to the batch.
+// Adds the tokens in kept_ids_ and kept_types_ to the batch.
 Status MaskedLmQueue::add_to_batch(const TextSequence& sequence, QueuedText* text) {
   const int64_t in_batch = static_cast<int64_t>(parts_.batch.size()), prefix = parts_.session.output_rows(0);
   LINFORMER_TRY(parts_.batch.add(kept_ids_.span(), kept_types_.span()));

@@ -170,7 +170,7 @@ Status TextRunner::State::append_vectors(Worker* worker, size_t text) {
                                   input.vectors.size(), static_cast<long long>(vector_width_));
   } else if (count > max_tokens_) {
     report.beyond = {TextLimit::tokens, 0, count, 0, max_tokens_, false};
-    report.status = Status::error(Code::too_long, "the text has %lld vectors and at most %lld are read",
+    report.status = Status::error(Code::too_long, "the text has %lld vectors, more than the limit of %lld: give fewer",
                                   static_cast<long long>(count), static_cast<long long>(max_tokens_));
   } else if (apart_) {
     report.status = Status::error(Code::invalid_argument, "this head compares two texts, not vectors");

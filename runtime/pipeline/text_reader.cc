@@ -273,7 +273,8 @@ Status TextReader::State::plan_windows(BeyondLimit* beyond) {
   }
   if (longest >= rules->max_tokens) {
     return Status::error(Code::invalid_argument,
-                         "the text has %lld pads in a row, more than a window reads: remove them", printed(longest));
+                         "the text has %lld pads in a row, and a window reads at most %lld tokens: remove them",
+                         printed(longest), printed(rules->max_tokens));
   }
   step = room - overlap;
   length = room;

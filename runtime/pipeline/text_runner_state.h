@@ -28,7 +28,7 @@ struct TextRunner::State {
     std::optional<TextReader> reader;  // Empty if the model reads vectors.
     std::optional<SequenceBatch> batch;
     bool alone = false;   // Only this worker runs, and its session uses all threads.
-    Array<size_t> texts;  // The index in the chunk of the text of each sequence in the batch.
+    Array<size_t> texts;  // For each sequence of the batch: the index of its text in the chunk.
     Array<float> values;
     Array<Output> outputs;
     Status status;

@@ -19,7 +19,8 @@ TopScores::~TopScores() = default;
 
 Result<TopScores> TopScores::create(int64_t most) {
   if (most < 0) {
-    return Status::error(Code::invalid_argument, "the number of scores to keep is %lld: give 0 for all, or more",
+    return Status::error(Code::invalid_argument,
+                         "the number of scores to keep is %lld: give a positive number, or 0 for all",
                          static_cast<long long>(most));
   }
   std::unique_ptr<State> state(new (std::nothrow) State);

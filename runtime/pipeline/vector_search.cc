@@ -13,7 +13,7 @@ namespace LINFORMER_NAMESPACE {
 namespace {
 
 constexpr size_t most_queries = 64;  // The most queries in one pass over the rows.
-// The number of scores that all threads together keep in one pass. Only a pass with a single query may keep more.
+// The most scores that all threads together keep in one pass. Only a pass with a single query may keep more.
 constexpr size_t most_found = size_t{1} << 22;
 constexpr int64_t block_floats = int64_t{1} << 16;     // The size of a block of rows, which must fit into the cache.
 constexpr int64_t least_block = 16, most_block = 512;  // In rows.

@@ -139,6 +139,7 @@ class Lowering {
   void attention_output(const LayerState& layer, const View& context, const View& target);
   void feed_forward(const LayerState& layer, const View& input, const View& target);
   void add_inner_slice(const Linear& linear, const View& left, int64_t begin, Activation activation, const View& out);
+  // Adds the feed-forward network in slices of its inner width.
   void sliced_feed_forward(const LayerState& layer, const View& in, const View& out, const View& residual);
   // lower_heads.cc
   void classification_head(const ClassificationHead& head, HeadSections* sections);

@@ -1,5 +1,6 @@
 // Lowers attention whose keys and values are compressed before queries read them. The heads of a layer either share one
-// projection E or have one each. Source: the paper's section 4, equation 7 and "additional efficiency techniques".
+// projection (a matrix E, a convolution or pooling) or have one each. Source: the paper's section 4, equation 7 and
+// "additional efficiency techniques".
 #include <algorithm>
 
 #include "program/lower.h"
@@ -117,7 +118,9 @@ void Lowering::add_keys_or_values_of_all_heads(const LayerState& layer, int side
   }
 }
 
-// Adds the ops that compress K or V of each head. A head reads its own columns of Z W.
+// Adds the op that compresses K or V of each group of heads by itself, which reads the group's columns of Z W. For
+// layers whose heads have projections of their own, or whose projection is a convolution or pooling. If `joins` is
+// true, the op runs at the same time as the stage before it.
 void Lowering::compress_by_head(const LayerState& layer, int side, bool joins) {
   const ops::Attend& attend = layer.attend;
   add_key_stage(layer, Domain::key_heads, {}, attend.groups.count, joins);

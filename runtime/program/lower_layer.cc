@@ -72,9 +72,9 @@ void Lowering::add_inner_slice(const Linear& linear, const View& left, int64_t b
 }
 
 // Adds the feed-forward network in slices of its inner width, so that a slice is read while it is still in the core's
-// own cache: out = the product of the first slice + bias + residual, and then the products of the other slices are
-// added in order. The products of slices are written to the buffer of the queries, which are no longer needed. That
-// buffer is still in the core's cache.
+// own cache. Each slice of activation(in W_in + bias) is computed in the buffer of the queries, which are no longer
+// needed and whose buffer is still in that cache. Then out = first slice x its rows of W_out + bias + residual, and the
+// products of the other slices are added to `out` in order.
 void Lowering::sliced_feed_forward(const LayerState& layer, const View& in, const View& out, const View& residual) {
   const LayerDescription& description = *layer.description;
   const int64_t inner = outputs(description.ffn_in) / (description.gated ? 2 : 1);

@@ -141,8 +141,8 @@ struct Program {
   // among sequences in different ways, so the data of one sequence in one layer may overlap the data of another
   // sequence in another layer.
   bool mixes_attention = false;
-  // The largest LayerPlan::project_first_below of the layers with one projection. Some layer multiplies sequences of
-  // fewer rows by the weight before it compresses them.
+  // The largest LayerPlan::project_first_below of the layers with LayerPlan::one_projection. At least one of them
+  // multiplies sequences of fewer rows by the weight before it compresses them.
   int64_t project_first_below = 0;
   Arena arena;
   int64_t slots[buffer_count] = {};  // The elements of a sequence's slot in each buffer that has slots.
@@ -167,13 +167,13 @@ inline constexpr int64_t default_block_rows = 128, max_block_rows = 256, block_r
 // The bytes between two threads' parts of a buffer. A core prefetches cache lines after those that it reads, within a
 // page. Without the gap it would fetch lines of the next thread's part, which that thread would have to fetch back.
 inline constexpr int64_t thread_part_gap = 4096 - 64;
-// K and V of full attention are computed and read in multiples of this many rows. V's panels can be divided there,
-// because it is a multiple of panel_k_multiple() for f32 and bf16, the types of attention.
+// K and V of full attention are computed and read in multiples of this many rows. It is a multiple of
+// panel_k_multiple() for f32 and bf16, the types of attention, so V's panels can be divided at each multiple of it.
 inline constexpr int64_t full_panel_rows = 32;
 
-// Returns how many rows an item should have: `rows` divided evenly over `parts`, and at most `block`. There are at
-// least 8 rows in an item, or 16 if `rows` is at most 16 or too few for 8 in each part. With so few rows, threads share
-// products instead of rows, which reads the weights less often.
+// Returns how many rows an item should have: `rows` divided evenly over `parts`, and at most `block`. An item has
+// at least 8 rows. It has at least 16 if `rows` is at most 16, or if there are not 8 rows for each part: threads then
+// share products instead of rows, which reads the weights less often.
 int64_t rows_per_item(int64_t rows, int64_t parts, int64_t block);
 
 }  // namespace LINFORMER_NAMESPACE

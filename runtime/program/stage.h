@@ -24,7 +24,7 @@ enum class Domain : uint8_t {
   positions,        // Blocks of the masked positions that the caller asked for.
 };
 
-// The lengths of the sequences that a stage runs for. A sequence's length is here the number of rows that its keys are
+// The lengths of the sequences that a stage runs for. Here, a sequence's length is the number of rows that its keys are
 // computed from. By default a stage runs for all lengths.
 struct Lengths {
   int64_t from = 0, below = INT64_MAX;
@@ -49,8 +49,8 @@ struct Stage {
   // Whether it runs at the same time as the stage before it. Neither of the two reads what the other writes.
   bool joins = false;
   // The size of the domain: the columns in source_columns, the rows in compressed_rows, the groups in key_heads. In
-  // `first_rows` and `scored` it is the number of sequences that a row is for, or 0 if each packed row has its own
-  // scores.
+  // `first_rows` and `scored`: how many sequences share a row of scores (1, or 2 for a head on pairs), or 0 if each
+  // packed row has its own scores.
   int64_t extent = 0;
   RowsBeside beside;        // In compressed_rows: which of the `extent` rows a sequence has. If beside.k is 0, all.
   KeyRows key_rows;         // The rows that the layer's keys are computed from, for domains and ops that need them.

@@ -21,7 +21,7 @@ Status check_layer(const EncoderDescription& encoder, size_t index) {
   for (const Array<uint32_t>* list : {&layer.attention.key_projections, &layer.attention.value_projections}) {
     for (uint32_t projection : *list) {
       if (encoder.projections[projection].order != encoder.projections[list->front()].order) {
-        return refuse(index, "projections both before and after its linear layers");
+        return refuse(index, "both compression before its linear layers and compression after them");
       }
     }
   }

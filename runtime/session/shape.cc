@@ -41,7 +41,8 @@ Result<Shape> Session::State::shape(const Output& output, int64_t sequences, int
     return Status::error(Code::invalid_argument, "there is no output number %d", static_cast<int>(output.kind));
   }
   if (!has_heads && output.kind != OutputKind::hidden && output.kind != OutputKind::pooled) {
-    return Status::error(Code::invalid_argument, "the encoder of an encoder-decoder has no heads: run the decoder");
+    return Status::error(Code::invalid_argument,
+                         "the encoder of an encoder-decoder gives only hidden and pooled outputs: run the decoder");
   }
   switch (output.kind) {
     case OutputKind::hidden:

@@ -91,10 +91,9 @@ struct Session::State {
 
   Status run(const InputList& inputs, std::span<const Output> outputs, const RunControl& control);
 
-  // In check.cc. These functions check everything that the caller passed, before anything is written.
+  // Checks everything that the caller passed, before anything is written.
   Status check(const InputList& inputs, std::span<const Output> outputs) const;
   Status check_input(const InputList& inputs, size_t index) const;
-  // In shape.cc.
   Status check_outputs(const InputList& inputs, std::span<const Output> outputs, int64_t hidden_rows) const;
   Status check_positions(const InputList& inputs, std::span<const MaskPosition> positions) const;
   Result<Shape> shape(const Output& output, int64_t sequences, int64_t hidden_rows) const;
@@ -102,10 +101,9 @@ struct Session::State {
   Result<Shape> shape(const Output& output, const InputList& inputs) const;
   int64_t input_length(const Input& input) const;   // The number of tokens or vectors.
   int64_t output_rows(int64_t length) const;        // The rows of hidden states.
-  int64_t computed_rows(const Input& input) const;  // The rows without stripped pads, with the prefix.
+  int64_t computed_rows(const Input& input) const;  // With the prefix, without stripped pads.
   int64_t hidden_width(int layer) const;            // The layer must exist.
 
-  // In pack.cc.
   Status check_tokens_and_mask(const Input& input) const;
   Status row_tokens(const Input& input, std::span<int64_t> tokens) const;
   Result<int64_t> row_of(const Input& input, size_t token) const;

@@ -1,4 +1,5 @@
-// SentencePiece's normaliser: it applies compiled rules, then replaces spaces by U+2581.
+// SentencePiece's normaliser. It applies the rules of the model's charsmap, removes extra spaces and replaces spaces by
+// U+2581, each only if the tokenizer's settings say so.
 #pragma once
 
 #include <string_view>

@@ -42,8 +42,9 @@ bool push_match(const AddedTokens::Token& token, std::string_view name, uint32_t
 }
 
 // Calls plain(begin, end) for each part of `text` without added tokens, and matched(match, repeated) for each added
-// token, in order. Returns false as soon as a call returns false. If a match has taken white space (strip_right) that
-// is itself an added token, the match of that token overlaps it; `repeated` is the number of bytes of the overlap.
+// token, in order. Returns false as soon as a call returns false. A token with strip_right also takes the white space
+// after it. If that white space is itself an added token, both match: `repeated` is the number of bytes that the second
+// match shares with the first.
 template <class Plain, class Matched>
 bool split_by(const AddedTokens& tokens, std::string_view text, bool match_special, FoundTokens* found, Plain plain,
               Matched matched) {
@@ -143,8 +144,8 @@ Status Tokenizer::State::create(const TokenizerDescription& description, bool al
     if (!normalize(token.content, 0, &normalized)) return no_memory("added tokens");
     if (normalized.bytes.empty() && !token.content.empty()) {
       return Status::error(Code::unsupported,
-                           "the added token with id %d normalises to nothing, so it can't be found in a text: give it "
-                           "without normalized, or remove it",
+                           "the added token with id %d normalises to nothing, so it can't be found in a text: set its "
+                           "\"normalized\" to false, or remove it",
                            token.id);
     }
     LINFORMER_TRY(vocabulary.add_name(token.id, normalized.view(), token.special));
@@ -291,7 +292,7 @@ Status check(const EncodeOptions& options, int64_t template_tokens, bool legacy_
                          static_cast<long long>(options.max_length));
   }
   if (!legacy_truncation && !has_room(options, template_tokens)) {
-    return Status::error(Code::invalid_argument, "max_length is %lld, but the special tokens alone are %lld",
+    return Status::error(Code::invalid_argument, "max_length is %lld, but the special tokens alone are %lld: give more",
                          static_cast<long long>(options.max_length), static_cast<long long>(template_tokens));
   }
   return {};
@@ -365,9 +366,14 @@ Status Tokenizer::encode_window_texts(const std::string_view* texts, int count, 
   result.clear_result();
   const int64_t added = options.add_special_tokens ? template_tokens(count == 2) : 0;
   LINFORMER_TRY(check(options, added, false));
-  if (options.max_length <= added || first < 0) {
-    return Status::error(Code::invalid_argument, "a window of %lld tokens from token %lld on has no room for text",
-                         static_cast<long long>(options.max_length), static_cast<long long>(first));
+  if (first < 0) {
+    return Status::error(Code::invalid_argument, "the window begins at token %lld: give 0 or more",
+                         static_cast<long long>(first));
+  }
+  if (options.max_length <= added) {
+    return Status::error(Code::invalid_argument,
+                         "max_length is %lld, which leaves no room for text beside %lld special tokens: give more",
+                         static_cast<long long>(options.max_length), static_cast<long long>(added));
   }
   size_t lengths[2] = {0, 0};
   for (int i = 0; i < count; ++i) {

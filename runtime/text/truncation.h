@@ -10,9 +10,9 @@
 namespace LINFORMER_NAMESPACE {
 
 // Shortens lengths[0] (and lengths[1] if `pair` is true) so that their sum is at most `room`, as Hugging Face's
-// truncate_encodings does. Returns invalid_argument if the text that must be cut is missing or too short. If
-// longest_first cuts both texts of a pair and `room` is odd, one text gets one token less: the first if
-// `first_is_shorter` is true, otherwise the second.
+// truncate_encodings does. Changes nothing with Truncation::none. If `room` is 0, no tokens are kept. Returns
+// invalid_argument if the only text that may be cut is missing or too short. If longest_first cuts both texts of a pair
+// and `room` is odd, one text gets one token less: the first if `first_is_shorter` is true, otherwise the second.
 Status truncate_lengths(Truncation truncation, size_t room, bool pair, bool first_is_shorter, size_t* lengths);
 
 }  // namespace LINFORMER_NAMESPACE

@@ -176,7 +176,7 @@ TEST_CASE("answers are the same in C as in C++") {
   CHECK(made.size() == 39);
   CHECK(made == expected);
   lnf_answerer_free(answerer);
-  // Uses the default options.
+  // The pointer NULL and the numbers 0 stand for the default options.
   OK(lnf_answerer_create(model, 0, 0, 0, 1, nullptr, &answerer, &status));
   const lnf_answer_visit one = [](void*, const lnf_answers* answers) {
     CHECK(answers->answer_count == 1);

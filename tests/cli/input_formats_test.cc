@@ -158,7 +158,8 @@ TEST_CASE("a NUL far into a text makes its record bad, and the others are answer
   CHECK(text.code == 1);
   const auto lines = lines_of(text.out);
   REQUIRE(lines.size() == before + 2);
-  CHECK(has(lines[before], "ERROR\t\tstandard input:" + std::to_string(before + 1) + ": a NUL at byte 3, which text must not contain"));
+  CHECK(has(lines[before], "ERROR\t\tstandard input:" + std::to_string(before + 1) +
+                               ": a NUL at byte 3, which text must not contain"));
   CHECK(has(lines[before + 1], "\tneg\t"));
   for (const char* format : {"csv", "tsv"}) {
     const Ran table = run({"classify", f.model(), "-", "--format", format}, "text\n" + input + "ba" + nul + "d\nbad\n");

@@ -70,7 +70,7 @@ class Runs {
     ++runs_;
     ++codes_[line.arguments[0]][ran.code];
     std::string wrong = breach_of_contract(line, ran);
-    // Any other new file is a temporary one that the command did not remove.
+    // A new file that isn't an output (out.* or masks.jsonl) is a temporary file that the command did not remove.
     for (const std::string& name : files.names()) {
       const bool known = std::find(before.begin(), before.end(), name) != before.end();
       if (known) continue;

@@ -100,7 +100,7 @@ TEST_CASE("settings of ModernBERT that the runtime can't compute are refused by 
                   {"scaled positions",
                    {{"rope_parameters", {{"full_attention", {{"rope_type", "yarn"}}}}}},
                    {"rope_parameters.full_attention.rope_type", "yarn"}},
-                  {"old scaled positions", {{"rope_scaling", {{"type", "linear"}}}}, {"rope_scaling is there"}},
+                  {"old scaled positions", {{"rope_scaling", {{"type", "linear"}}}}, {"rope_scaling (config)"}},
                   {"base 0",
                    {{"rope_parameters", {{"sliding_attention", {{"rope_theta", 0}}}}}},
                    {"rope_parameters.sliding_attention.rope_theta"}},
@@ -114,7 +114,7 @@ TEST_CASE("settings of ModernBERT that the runtime can't compute are refused by 
                   {"pooling", {{"classifier_pooling", "max"}}, {"classifier_pooling", "cls and mean"}},
                   {"activation", {{"hidden_activation", "mish"}}, {"hidden_activation", "mish"}},
                   {"epsilon", {{"norm_eps", 0}}, {"norm_eps", "between 0 and 1"}},
-                  {"no architecture", {{"architectures", nullptr}}, {"architectures", "what the classifier reads"}}});
+                  {"no architecture", {{"architectures", nullptr}}, {"architectures", "texts or single tokens"}}});
 }
 
 TEST_CASE("ALBERT's layers share their weights, which the file has once") {

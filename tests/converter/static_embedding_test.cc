@@ -142,8 +142,8 @@ TEST_CASE("model2vec: mapping and weights are applied to the rows, and tensors t
   CHECK(made.description().encoder.vocab_size == 4);
   CHECK(made.values(made.description().encoder.embedding.tokens) == std::vector<float>{5, 6, 2, 4, 0.5f, 1, 12, 16});
   CHECK(converted(tensors({}, {2, 1, 1})).values(0) == std::vector<float>{2, 4, 3, 4, 5, 6});
-  check_sentence(conversion_error(tensors({0, 3}, {})), {"mapping", "names the row 3 of 3"});
-  check_sentence(conversion_error(tensors({0, -1}, {})), {"mapping", "names the row -1 of 3"});
+  check_sentence(conversion_error(tensors({0, 3}, {})), {"mapping", "names the row 3, but there are 3 rows"});
+  check_sentence(conversion_error(tensors({0, -1}, {})), {"mapping", "names the row -1, but there are 3 rows"});
   check_sentence(conversion_error(tensors({0, 1}, {1, 1, 1})), {"3 weights for 2 tokens"});
   check_sentence(conversion_error(tensors({}, {1, INFINITY, 1})), {"weights", "inf"});
   check_sentence(conversion_error(safetensors({{"embeddings", {6}, rows}})), {"embeddings", "[6]"});

@@ -22,7 +22,8 @@ TensorDescription panels(uint64_t out, uint64_t in) {
   return tensor;
 }
 
-// Fills `values` with whole numbers, so that most elements of a tensor differ. `first` is the index of the first one.
+// Fills `values` with whole numbers, so that most elements of a tensor differ. `first` is the index of values[0] in
+// the tensor.
 void fill(uint64_t first, std::span<float> values) {
   for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>((first + i) % 1000003);
 }

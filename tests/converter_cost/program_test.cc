@@ -5,7 +5,7 @@
 
 namespace linformer_test::program_test {
 
-// Sanitizers map more memory than any limit allows.
+// AddressSanitizer and ThreadSanitizer reserve more address space than this test allows the program.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST_CASE("too little memory is reported in one sentence, and no file is left behind") {
   Workplace place;

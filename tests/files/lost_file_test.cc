@@ -1,4 +1,4 @@
-// Tests an input that another process truncates or replaces while a program has it mapped.
+// Tests an input that is truncated or replaced while a program reads it, mapped or with --no-mmap.
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -49,7 +49,7 @@ TEST_CASE("weights of equal values share a tensor, and other weights don't") {
 TEST_CASE("a wrong count, rank or dimension is an error that names the tensor") {
   ModelBuilder builder;
   const std::vector<float> values(6);
-  CHECK_THROWS_WITH_AS(builder.add_linear("w", 2, 2, values), "w has 6 values, its shape needs 4", WriteError);
+  CHECK_THROWS_WITH_AS(builder.add_linear("w", 2, 2, values), "w has 6 values, but its shape needs 4", WriteError);
   CHECK_THROWS_AS(builder.add_floats("w", {}, copy_of(values)), WriteError);
   CHECK_THROWS_AS(builder.add_floats("w", {1, 1, 1, 2, 3}, copy_of(values)), WriteError);
   CHECK_THROWS_AS(builder.add_floats("w", {0, 2}, copy_of(values)), WriteError);

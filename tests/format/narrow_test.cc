@@ -15,8 +15,8 @@ using namespace linformer::writer;
 namespace {
 
 // Returns the 16-bit value that is nearest to `value`. The finite magnitudes of a 16-bit type ascend with their bits,
-// so that both neighbours of `value` are known. This function takes the nearer one, computed exactly in double, or the
-// even one at equal distance.
+// so a binary search finds the two neighbours of `value`. This function takes the nearer one, computed exactly in
+// double, or the even one at equal distance.
 template <class From>
 uint16_t nearest(float value, uint16_t infinity, double beyond, From from) {
   const uint16_t sign = std::signbit(value) ? 0x8000 : 0;

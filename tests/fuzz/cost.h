@@ -24,9 +24,9 @@ struct Bounds {
 void start_accounting();
 
 // Calls `work`, which returns the bytes of its output, and compares its cost with `bounds` for an input of
-// `input_bytes` bytes. If the cost is above a bound, it prints one line with the ratio and ends the process. If the
-// work exceeds the bound of time, it is repeated up to twice and the shortest time counts, because other processes
-// disturb the clock.
+// `input_bytes` bytes. If the work exceeds the bound of time, it is repeated up to twice and the shortest time counts,
+// because other processes disturb the clock. If a cost is above its bound, prints the cost, the cost per byte and the
+// bound, and ends the process.
 void run_within_bounds(const Bounds& bounds, uint64_t input_bytes, const std::function<uint64_t()>& work);
 
 // Adds bytes that the current work holds outside of the heap.

@@ -84,8 +84,8 @@ float awkward_float(Random& random) {
   return random.one_in(3) ? static_cast<float>(random.next() % 2001) / 100 - 10 : random.one_of(values);
 }
 
-// Replaces a number of the metadata by an awkward number, or by another number of the metadata. Returns false if the
-// metadata can't be read.
+// Adds 1 to a number of the metadata or subtracts 1, or replaces it by an awkward number or by another number of the
+// metadata. Returns false if the metadata can't be read or has no numbers.
 bool alter_number(std::string* metadata, Random& random) {
   // metadata_fields() requires valid FlatBuffers metadata in aligned memory.
   std::vector<uint64_t> aligned((metadata->size() + 7) / 8);

@@ -2,8 +2,8 @@
 //
 // Each line of the input's part "args" is an argument. The part "stdin" is the program's standard input. The other
 // parts are files in the folder in which the program runs. The folder also has four models: words.lnfr, vectors.lnfr,
-// full.lnfr and answers.lnfr (write_models()). Slashes in the arguments are replaced, so that the program reads and
-// writes in this folder only.
+// full.lnfr and answers.lnfr (write_models()). Parts with the name of a model are not written. Slashes in the arguments
+// are replaced, so that the program reads and writes in this folder only.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>

@@ -48,7 +48,8 @@ struct GemmProblem {
   GuardedArray<char> b;
   std::vector<double> b_values;  // [K, N]
 
-  // m_, n_ and k_ are the sizes of the call. They are at most those of desc_.
+  // m_, n_ and k_ are the sizes of one product. They are at most those of desc_, the largest sizes that a product may
+  // have.
   GemmProblem(Random& random, const linformer::GemmDesc& desc_, int64_t m_, int64_t n_, int64_t k_)
       : desc(desc_),
         m(m_),

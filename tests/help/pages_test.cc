@@ -1,5 +1,5 @@
-// Tests apps/README.md and the pages of apps/cli/docs: their links lead to files that exist, and their command lines
-// are valid.
+// Tests the READMEs of the programs and the pages of apps/cli/docs: their links lead to files and headings that exist,
+// their command lines have commands and options that exist, each command has a page, and the table of options is right.
 #include <doctest/doctest.h>
 
 #include <CLI/CLI.hpp>

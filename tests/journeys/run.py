@@ -81,9 +81,17 @@ def play(path, given):
     return errors
 
 
+def folders(text):
+    """Returns absolute paths of folders that are separated by commas. One of them must have the program linformer."""
+    paths = [os.path.abspath(path) for path in text.split(",")]
+    if not any(os.access(os.path.join(path, "linformer"), os.X_OK) for path in paths):
+        raise argparse.ArgumentTypeError(f"none of these folders has the program linformer: {text}")
+    return paths
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--programs", required=True, type=lambda text: text.split(","), help="folders of the programs")
+    parser.add_argument("--programs", required=True, type=folders, help="folders of the programs")
     parser.add_argument("--sample", required=True, help="the folder of the sample checkpoint")
     parser.add_argument("--write", action="store_true", help="write what the programs print into the transcripts")
     parser.add_argument("transcripts", nargs="+")

@@ -1,4 +1,5 @@
-"""Imports NumPy or skips the tests of peers.py, and defines small replacements for packages that they don't need."""
+"""Imports NumPy or skips the tests of peers.py, and replaces packages that these tests don't need by
+small stand-ins."""
 import contextlib
 import io
 import json

@@ -76,7 +76,7 @@ TEST_CASE("run refuses masks and types whose length differs from the text's") {
   CHECK(refusals.says({input}, "text 0 has 1 token types for 5 tokens"));
   const std::vector<uint8_t> beyond = {0, 1, 2, 0, 0};
   input.types = beyond;
-  CHECK(refusals.says({input}, "text 0, token 2: token type 2, but the model has only 2"));
+  CHECK(refusals.says({input}, "text 0, token 2: token type 2, but the model has only 2 types"));
   const std::vector<uint8_t> nothing(5, 0);
   input.types = {};
   input.mask = nothing;
@@ -101,10 +101,13 @@ TEST_CASE("run refuses vectors if the model takes tokens, and tokens if it takes
   vectors.vectors = std::span(floats).first(33);
   CHECK(takes_vectors.says({vectors}, "text 0 has 33 floats, which is not a multiple of the width 8"));
   vectors.vectors = {};
-  CHECK(takes_vectors.says({vectors}, "text 0 has no tokens"));
+  CHECK(takes_vectors.says({vectors}, "text 0 has no vectors"));
   vectors.vectors = std::span(floats).first(8 * 48);  // With the prefix there is one row too many.
-  CHECK(takes_vectors.says({vectors}, "text 0 has 49 tokens"));
+  CHECK(takes_vectors.says({vectors}, "text 0 has 49 vectors with its prefix"));
   vectors.vectors = std::span(floats).first(8 * 47);
+  vectors.mask = std::span(bytes).first(7);
+  CHECK(takes_vectors.says({vectors}, "text 0 has 7 mask entries for 47 vectors"));
+  vectors.mask = {};
   CHECK(takes_vectors.accepts({vectors}));
 }
 
@@ -128,7 +131,7 @@ TEST_CASE("run refuses encoder states that are missing, unwanted, too long or cu
   Refusals own(shape);
   Input input = text();
   input.encoder_states = std::span(floats).first(32);
-  CHECK(own.says({input}, "text 0 has encoder states of 32 floats, but the model reads rows of 0"));
+  CHECK(own.says({input}, "text 0 has encoder states, but this model reads none"));
   shape.key_sources = {KeySource::encoder_states};
   shape.encoder_states_width = 16;
   Refusals states(shape);
@@ -136,10 +139,10 @@ TEST_CASE("run refuses encoder states that are missing, unwanted, too long or cu
   input.encoder_states = std::span(floats).first(31);
   CHECK(states.says({input}, "text 0 has encoder states of 31 floats, but the model reads rows of 16"));
   input.encoder_states = std::span(floats).first(16 * 10);
-  CHECK(states.says({input}, "text 0 has 10 rows of encoder states and the session was planned for 9"));
+  CHECK(states.says({input}, "text 0 has 10 rows of encoder states and the session was planned for 9: plan for more"));
   input.encoder_states = std::span(floats).first(16 * 9);
   input.encoder_states_mask = std::span(bytes).first(8);
-  CHECK(states.says({input}, "text 0 has 8 encoder state mask entries"));
+  CHECK(states.says({input}, "text 0 has 8 encoder state mask entries for 9 rows of encoder states"));
   input.encoder_states_mask = {};
   CHECK(states.accepts({input}));
   shape.key_sources = {KeySource::encoder_states_or_own};
@@ -200,10 +203,11 @@ TEST_CASE("the encoder and the decoder of a model refuse outputs that they lack"
   CHECK(!plan(*linformer_test::random_model(shape), options, Machine()).ok());
 
   Refusals encoder(shape);
-  CHECK(encoder.says({text()}, Output::logits(encoder.first(3)), "the encoder of an encoder-decoder has no heads"));
+  CHECK(encoder.says({text()}, Output::logits(encoder.first(3)),
+                     "the encoder of an encoder-decoder gives only hidden and pooled outputs"));
   const MaskPosition start{0, 0};
   CHECK(encoder.says({text()}, Output::masked_lm(encoder.first(shape.vocabulary), {&start, 1}),
-                     "the encoder of an encoder-decoder has no heads"));
+                     "the encoder of an encoder-decoder gives only hidden and pooled outputs"));
   Refusals decoder(shape, Part::decoder);
   CHECK(decoder.says({text()}, "text 0 has no encoder states"));
 }

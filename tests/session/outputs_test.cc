@@ -165,7 +165,7 @@ TEST_CASE("for every kind of model the outputs of one call have the bits of sepa
         agrees(all);
         const size_t step = case_step(9);
         for (size_t i = static_cast<size_t>(kinds) % step; i < all.size(); i += step) agrees({all[i]});
-        // With one head and all other outputs, each thread takes whole sequences.
+        // A call with the scores of a single head gives whole sequences to threads, which must not change results.
         for (int head = 0; session.classes(head) > 0; ++head) {
           std::vector<size_t> some;
           for (size_t i = 0; i < asked.size(); ++i) {
@@ -292,7 +292,8 @@ TEST_CASE("shape() and run() refuse outputs that the model lacks with the same e
   shape.key_sources = {KeySource::own, KeySource::encoder_states};
   Session encoder = std::move(Session::create(linformer_test::random_model(shape), {}).value());
   for (const Output& output : {Output::logits({}), Output::probabilities({}), Output::embeddings({})}) {
-    CHECK(both_refuse(encoder, {&text, 1}, output, "the encoder of an encoder-decoder has no heads"));
+    CHECK(both_refuse(encoder, {&text, 1}, output,
+                      "the encoder of an encoder-decoder gives only hidden and pooled outputs"));
   }
   CHECK(encoder.classes(0) == 0);
 }

@@ -114,8 +114,8 @@ void on_free(const volatile void* memory) {
 #error "add code that counts the allocations of this C library: without it, every bound would hold"
 #else
 
-// The program's definitions replace glibc's functions for every library in the process. glibc keeps its own functions
-// under these names.
+// The definitions of malloc() and others below replace glibc's functions for every library in the process. glibc's own
+// functions also have these names.
 extern "C" {
 void* __libc_malloc(size_t size);
 void* __libc_calloc(size_t count, size_t size);

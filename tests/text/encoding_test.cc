@@ -136,9 +136,14 @@ TEST_CASE("windows cover a long text completely") {
       options.max_length = 0;
     }
     options.max_length = 2;
-    CHECK(loaded->tokenizer.encode_window(text, options, 0, &window).code() == Code::invalid_argument);
+    const Status full = loaded->tokenizer.encode_window(text, options, 0, &window);
+    CHECK(full.code() == Code::invalid_argument);
+    CHECK(std::string(full.message()) ==
+          "max_length is 2, which leaves no room for text beside 2 special tokens: give more");
     options.max_length = 9;
-    CHECK(loaded->tokenizer.encode_window(text, options, -1, &window).code() == Code::invalid_argument);
+    const Status before = loaded->tokenizer.encode_window(text, options, -1, &window);
+    CHECK(before.code() == Code::invalid_argument);
+    CHECK(std::string(before.message()) == "the window begins at token -1: give 0 or more");
     options.max_length = 0;
   }
 }
@@ -189,7 +194,7 @@ TEST_CASE("an empty text is encoded as its template, and errors name the invalid
     options.max_length = 1;
     Status status = loaded->tokenizer.encode("the", options, &encoding);
     CHECK(status.code() == Code::invalid_argument);
-    CHECK(std::string(status.message()) == "max_length is 1, but the special tokens alone are 2");
+    CHECK(std::string(status.message()) == "max_length is 1, but the special tokens alone are 2: give more");
     options.max_length = -3;
     CHECK(loaded->tokenizer.encode("the", options, &encoding).code() == Code::invalid_argument);
     options.max_length = 3;

@@ -127,7 +127,8 @@ TEST_CASE("the error for an unsupported pre-tokenizer names it and its expressio
   CHECK(error(with_split({{"Regex", "plain"}}, "MergedWithNext", false)) == "no error");
   CHECK(
       contains(error(with_split({{"String", ""}}, "Isolated", false)), "pattern has 0 bytes; 1 to 256 are supported"));
-  CHECK(contains(error(with_split({{"String", "a"}}, "Removed", true)), "invert true is not supported for a text"));
+  CHECK(contains(error(with_split({{"String", "a"}}, "Removed", true)),
+                 "invert true is not supported for a pattern that is plain text"));
   CHECK(contains(error(with_split({{"String", "a"}}, "Dropped", false)), "behavior (\"Dropped\") must be Isolated"));
   json document = read_json("bpe_cl100k_json/tokenizer.json");
   json& parts = document["pre_tokenizer"]["pretokenizers"];

@@ -131,7 +131,8 @@ TEST_CASE("the error for an invalid vocabulary, merge list or dictionary names t
   folder.write("merges.txt", "#version: 0.2\na b\nb\n");
   CHECK(contains(error_of(load), "merges.txt line 3 is not two tokens"));
   folder.write("merges.txt", "a b\nb a\n");
-  CHECK(contains(error_of(load), "joins \"b\" and \"a\" (merge 1), but token \"ba\" is not in the vocabulary"));
+  CHECK(contains(error_of(load),
+                 "joins \"b\" and \"a\" (merge 1, counted from 0), but token \"ba\" is not in the vocabulary"));
   folder.write("merges.txt", "a b\n");
   folder.write("vocab.json", "{\"a\":0,\"b\":1,");
   CHECK(contains(error_of(load), "vocab.json is not valid JSON at byte 14"));

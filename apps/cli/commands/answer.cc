@@ -96,7 +96,7 @@ class AnswerQuestions : public EvaluatedRecords {
   }
 
   void take(const AskedQuestion& job) {
-    const bool good = count_answer(job);
+    const bool good = count_and_check(job);
     const std::span<const linformer::Answer> answers = good ? made_->answers : std::span<const linformer::Answer>();
     if (writer_) {
       writer_->write(job, answers);

@@ -48,7 +48,7 @@ void EvaluatedRecords::init_job(Record* record, Job* job) {
   job->own = std::move(record->own);
 }
 
-bool EvaluatedRecords::count_answer(const Job& job) {
+bool EvaluatedRecords::count_and_check(const Job& job) {
   const bool good = job.error.empty();
   tally_.errors += good ? 0 : 1;
   tally_.cut += good && job.truncated() ? 1 : 0;

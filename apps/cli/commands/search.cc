@@ -19,7 +19,7 @@
 namespace linformer::cli {
 namespace {
 
-// The greatest number of floats in the vectors of texts that are collected before they are searched together.
+// The vectors of texts are collected until they have at least this many floats, and are then searched together.
 constexpr size_t most_waiting_floats = size_t{1} << 22;
 
 struct SearchFlags {
@@ -163,7 +163,8 @@ class Search {
       found->second.own = std::move(record.own);
       found->second.text = std::move(record.text);
       if (record.error.empty()) return;
-      // Its row of the vectors was found, so the vectors were made of another text than the record has.
+      // The record is bad, but its row is among the results. Rows of bad records are NaN and never results, so the
+      // vectors were made of another text.
       ++tally_.errors;
       tally_.report(found->second.id, record.error, false, &progress_);
     };

@@ -133,7 +133,7 @@ class Tag : public EvaluatedRecords {
 
   void take(TaggedText& text) {
     shown_ = {};
-    if (count_answer(text)) {
+    if (count_and_check(text)) {
       shown_ = made_->entities;
       if (flags_.threshold) keep_likely(*flags_.threshold);
       if (evaluates()) evaluate(text);
@@ -181,11 +181,12 @@ class Tag : public EvaluatedRecords {
   LabelNames labels_;
   Tagger tagger_;
   TextQueue queue_;
-  // These members belong to the current text.
+  // The next four members belong to the current text.
   std::string_view text_;
   const Tagging* made_ = nullptr;
   std::span<const Entity> shown_;
   std::vector<Entity> likely_;  // With --threshold: the entities that are shown.
+
   TagEvaluation evaluation_;
   std::unique_ptr<EntityWriter> writer_;
 };

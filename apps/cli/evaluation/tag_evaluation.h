@@ -23,7 +23,8 @@ class TagEvaluation {
   // Counts the entities of one text. A predicted entity is right if a true one has the same start, end and label.
   // Duplicates count once.
   void add(std::vector<LabelledSpan> truth, std::vector<LabelledSpan> predicted);
-  // Counts the entities of one text from the labels of its words, and also the labels themselves.
+  // Counts the entities of one text from the labels of its words. Also counts the words, and those whose label is
+  // right.
   void add_words(const std::vector<std::string>& truth, const std::vector<std::string>& predicted);
   void add_error() { ++errors_; }
   // Returns the number of different labels of the entities that occurred.
@@ -39,7 +40,8 @@ class TagEvaluation {
   };
   Scores micro() const;
   // Return the mean over the labels that occur as truth or prediction. weighted() weights each label by the number of
-  // its true entities. A score that is not defined counts as 0.
+  // its true entities. A label's score that is not defined counts as 0. The mean is NaN if there are no labels, and
+  // that of weighted() if there are no true entities.
   Scores macro() const;
   Scores weighted() const;
 

@@ -130,7 +130,7 @@ NpyHeader read_header(ByteSource* source, char kind, const char* wanted) {
   if (descr != std::string("<") + kind + "8" && descr != std::string("<") + kind + "4") {
     throw bad("element type '" + descr + "' is not " + (kind == 'i' ? "int64 or int32" : "float32 or float64"));
   }
-  if (fortran_order) throw bad("the array is in Fortran order");
+  if (fortran_order) throw bad("the array is in Fortran order: save numpy.ascontiguousarray(array)");
   header.kind = kind;
   header.element_bytes = descr[2] - '0';
   header.bytes = 8 + length_size + length;

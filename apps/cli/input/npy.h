@@ -88,7 +88,7 @@ class NpyRows {
   int64_t rows_ = 0, columns_ = 0;
 };
 
-// Throws DataError if the items of `reader` have more vectors than `limit`. Call it before items are read.
+// Throws DataError if each item of `reader` has more than `limit` vectors. Call it before items are read.
 void check_vector_count(const NpyVectorReader& reader, int64_t limit);
 
 // The first byte of every npy file; no text in UTF-8, such as JSON, begins with it.

@@ -51,8 +51,8 @@ class Tally {
   Tally();
   uint64_t records = 0, errors = 0, cut = 0;
 
-  // Counts one more record that has its answer. If the program is interrupted, its message counts the answer only if
-  // standard output was flushed after it.
+  // Counts one more record that has its answer. The message of an interrupted program counts only the answers that have
+  // been flushed to standard output.
   static void count_answered();
   // Prints a line about a bad record on standard error. After 20 bad records, it prints only if `always` is true or
   // with --verbose.

@@ -49,8 +49,9 @@ TokenRows read_ids(const std::string& path, const Model& model, size_t max_line_
     NpyIdReader reader(&source);
     rows.rectangular = true;
     if (reader.columns() > int64_t{max_dimension}) {
-      throw DataError(source.name() + ": texts of " + std::to_string(reader.columns()) +
-                      " tokens; the model takes at most " + std::to_string(model.info().max_tokens));
+      throw DataError(source.name() + " has " + std::to_string(reader.columns()) +
+                      " columns of tokens, and the model takes at most " + std::to_string(model.info().max_tokens) +
+                      ": cut the rows");
     }
     while (!full() && reader.next(&row))
       add_row(row, {}, source.name() + ": row " + std::to_string(rows.size()), model, &rows);

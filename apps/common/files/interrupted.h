@@ -9,7 +9,7 @@ namespace linformer::files {
 // handlers (signals.h) report them only after mark_answers_written() has been called.
 void count_answers(size_t records);
 
-// Records that the answers of all counted records have been written. If the program has called count_answers(), even
+// Notes that the answers of all counted records have been written. If the program has called count_answers(), even
 // with 0, the handlers report this count when SIGINT or SIGTERM ends the program. A signal between the write and this
 // call reports the count from before the write.
 void mark_answers_written();

@@ -11,7 +11,7 @@
 namespace linformer::files {
 
 MappedFile::MappedFile(const std::string& path) {
-  // O_NONBLOCK prevents that open() of a FIFO waits for a writer.
+  // With O_NONBLOCK, open() of a FIFO doesn't wait for a writer.
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return;
   struct stat facts {};

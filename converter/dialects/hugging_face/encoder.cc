@@ -103,7 +103,8 @@ uint32_t EncoderReader::read_sizes(const Tensor& token_table) {
   const uint32_t rows = count_positions();
   const uint32_t first = family_.positions_after_pad ? static_cast<uint32_t>(encoder.pad_id) + 1 : 0;
   if (rows <= first) {
-    fail("the tensor ", quote(position_embeddings), " has ", rows, " rows: the first token has row ", first);
+    fail("the tensor ", quote(position_embeddings), " has only ", rows, " rows, but the first token uses row ", first,
+         ", counted from 0");
   }
   if (first > 0) position_count_source_ += " from row " + std::to_string(first);
   encoder.embedding.position_offset = first;
@@ -185,7 +186,8 @@ void EncoderReader::add_gated_network(const std::string& prefix, const std::stri
   const Tensor& gates = tensors_.need(name + ".weight");
   const uint64_t rows = dimension(gates, 0);
   if (rows % 2 != 0) {
-    fail("the tensor ", quote(gates.name), " is ", shape_text(gates), ": half of its rows should be gates");
+    fail("the tensor ", quote(gates.name), " is ", shape_text(gates),
+         ": one half of its rows should be gates, so their number must be even");
   }
   layer->gated = true;
   if (family_.extras.activates_second_half) {

@@ -70,8 +70,9 @@ std::string unsupported_model_type_message(const Setting<std::string>& model_typ
   for (const ModelType& type : model_types) names += std::string(type.name) + ", ";
   for (const std::string_view type : other_model_types) names += std::string(type) + ", ";
   names.resize(names.size() - 2);
-  return "the model_type " + quote(model_type.value) + " (" + model_type.source + ") is not supported; supported are " +
-         names + ", beside the dialects " + names_of_dialects();
+  return "the model_type " + quote(model_type.value) + " (" + model_type.source +
+         ") is not supported. The model types " + names + " are supported, and besides them the dialects " +
+         names_of_dialects();
 }
 
 const Family& family_of(const Settings& settings, const Checkpoint& checkpoint, Report& report) {
@@ -122,8 +123,8 @@ void refuse_unsupported(const Settings& settings, std::string_view position_type
 
 void refuse_quantised(const Settings& settings) {
   if (const std::optional<Setting<Value>> quantised = settings.value("quantization_config")) {
-    fail("the setting quantization_config is there (", quantised->source,
-         "): quantised weights are not supported, save the model in its original precision");
+    fail("the setting quantization_config (", quantised->source,
+         ") says that the weights are quantised, which is not supported: save the model in its original precision");
   }
 }
 

@@ -208,9 +208,8 @@ void Linearised::check_layer(size_t index, const EncoderDescription& encoder) co
   }
   if (layer.span > encoder.max_tokens) {
     fail(name, ".span", source_in_parentheses(), " is ", layer.span, ", but the model takes texts of up to ",
-         encoder.max_tokens,
-         " tokens: a span of at most that many is possible, or longer texts, if the encoder has positions for them, "
-         "with ",
+         encoder.max_tokens, " tokens: give a span of at most ", encoder.max_tokens,
+         " or, if the encoder has positions for longer texts, allow them with ",
          config_option("{\"max_seq_length\": " + std::to_string(layer.span) + "}"));
   }
   for (const uint32_t token : layer.exact_tokens) {
@@ -245,8 +244,8 @@ void Linearised::apply(Checkpoint& checkpoint, Conversion& conversion) {
     const auto add = [&](size_t tensor, const char* side) {
       return add_projection(layer, checkpoint.tensors[first + tensor], role + side, conversion);
     };
-    // Nothing is masked, because each compressed row is a sum over all rows of a text. Sessions remove pads before,
-    // unless their options keep pads.
+    // Nothing is masked, because each compressed row is a sum over all rows of a text. Sessions remove pads before they
+    // run. If their options keep pads, the sums include them.
     attention.row_mask = RowMask::none;
     attention.key_projections = {add(layer.keys, "key_projection")};
     attention.value_projections = attention.key_projections;

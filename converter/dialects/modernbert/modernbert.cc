@@ -156,7 +156,8 @@ void ModernBertConverter::add_layer(uint32_t index) {
   const Tensor& inner = tensors_.need(prefix + "mlp.Wi.weight");
   const uint64_t rows = dimension(inner, 0);
   if (rows % 2 != 0) {
-    fail("the tensor ", quote(inner.name), " is ", shape_text(inner), ": half of its rows should be gates");
+    fail("the tensor ", quote(inner.name), " is ", shape_text(inner),
+         ": one half of its rows should be gates, so their number must be even");
   }
   layer.ffn_in = linear(role + "ffn_in", prefix + "mlp.Wi", {rows, "ffn width"}, d_model());
   layer.ffn_out = linear(role + "ffn_out", prefix + "mlp.Wo", d_model(), {rows / 2, "ffn width"});

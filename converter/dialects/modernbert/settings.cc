@@ -91,8 +91,8 @@ std::vector<bool> sliding_layers(const Settings& settings, uint32_t layers, std:
 uint32_t window_of(const Settings& settings, std::string* source) {
   const std::optional<Setting<int64_t>> said = settings.integer("local_attention");
   if (said && (said->value < 2 || said->value > 2 * int64_t{max_dimension})) {
-    fail("the setting local_attention is ", said->value, " (", said->source, "); a row sees half of it on each side, ",
-         "and at least its neighbours: 2 to ", 2 * int64_t{max_dimension}, " are possible");
+    fail("the setting local_attention is ", said->value, " (", said->source, "): a row sees half of it on each side, ",
+         "which must be at least 1 row, so 2 to ", 2 * int64_t{max_dimension}, " are possible");
   }
   *source = said ? "local_attention, " + said->source : "transformers' default: no settings say otherwise";
   return static_cast<uint32_t>((said ? said->value : usual_window) / 2);
@@ -103,8 +103,8 @@ uint32_t window_of(const Settings& settings, std::string* source) {
 std::vector<LayerRule> layer_attention_rules(const Settings& settings, uint32_t layers, uint32_t head_dim,
                                              Report& report) {
   if (const std::optional<Setting<Value>> scaling = settings.value("rope_scaling")) {
-    fail("the setting rope_scaling is there (", scaling->source,
-         "): only unscaled rotary positions are supported for ModernBERT");
+    fail("the setting rope_scaling (", scaling->source,
+         ") is not supported for ModernBERT: its rotary positions must be unscaled");
   }
   std::string global_source = "transformers' default: no settings say otherwise", local_source = global_source;
   float global = usual_global_base, local = usual_local_base;
@@ -158,10 +158,12 @@ uint32_t longest_text(const Settings& settings, Report& report) {
 HeadChoice head_choice(const Settings& settings) {
   const std::optional<std::string> architecture = hugging_face::architecture_suffix(settings);
   if (!architecture) {
-    fail("the tensors do not say what the classifier reads: give the model's config.json with ",
-         placeholder(Option::config), ", or ",
-         config_option(R"({"architectures": ["ModernBertForSequenceClassification"]})"), " or ",
-         config_option(R"({"architectures": ["ModernBertForTokenClassification"]})"));
+    fail(
+        "the tensors do not say whether the classifier labels texts or single tokens: give the model's config.json "
+        "with ",
+        placeholder(Option::config), ", or ",
+        config_option(R"({"architectures": ["ModernBertForSequenceClassification"]})"), " or ",
+        config_option(R"({"architectures": ["ModernBertForTokenClassification"]})"));
   }
   HeadChoice choice;
   choice.source = "architectures";

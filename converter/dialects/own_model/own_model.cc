@@ -13,8 +13,8 @@ namespace linformer::convert {
 
 namespace {
 
-// Begins the canonical names of tensors that are not in the encoder and that no setting names
-// (reject_unused_tensors()).
+// The prefix of the canonical names of tensors that are outside of the encoder and that no setting names.
+// reject_unused_tensors() looks for it.
 constexpr const char* beside = "beside.";
 constexpr std::array modules = {"norm", "head_norm", "head_dense", "head"};
 
@@ -141,8 +141,8 @@ const Dialect& recognise_own_model_encoder(Checkpoint& checkpoint, const Setting
   const Dialect* dialect = find(part);
   if (dialect == nullptr) {
     fail("the tensors below ", quote(prefix), " (the setting ", own_encoder_setting,
-         ") are not those of an encoder of the packages linformer or linformer-pytorch, around which models of one's "
-         "own are supported");
+         ") are not those of an encoder of the packages linformer or linformer-pytorch: the setting is supported "
+         "only for these");
   }
   report.dialect = dialect->name();
   report.recognised_by = std::string("the setting ") + own_encoder_setting + " and the tensors below " + prefix;
@@ -184,7 +184,7 @@ void add_own_model_embedding(Conversion& conversion, TensorTable& tensors, const
   }
   report.notes.push_back(
       "Texts are answered without padding. A module that was trained on padded texts without a mask counts pads as "
-      "tokens: give it its texts with their pads, as ids.");
+      "tokens: if yours was, give token ids that include the pads.");
 }
 
 void add_own_model_head(Conversion& conversion, TensorTable& tensors, const OwnModel& own) {

@@ -185,7 +185,8 @@ uint64_t RotaryBertConverter::add_network(const std::string& prefix, const std::
   if (const Tensor* packed = tensors_.use(prefix + "up_gate_proj.weight")) {
     const uint64_t rows = dimension(*packed, 0);
     if (rows % 2 != 0) {
-      fail("the tensor ", quote(packed->name), " is ", shape_text(*packed), ": half of its rows should be gates");
+      fail("the tensor ", quote(packed->name), " is ", shape_text(*packed),
+           ": one half of its rows should be gates, so their number must be even");
     }
     weights = {slice_rows(*packed, rows / 2, rows / 2), slice_rows(*packed, 0, rows / 2)};
   } else {

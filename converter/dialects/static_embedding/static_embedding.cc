@@ -87,7 +87,7 @@ std::vector<int64_t> read_mapping(const Conversion& conversion, const Tensor& ma
   made.reserve(numbers.size());
   for (const float number : numbers) {
     if (!(number >= 0) || !(number < static_cast<float>(rows))) {
-      fail("the tensor ", quote(mapping.name), " names the row ", number, " of ", rows);
+      fail("the tensor ", quote(mapping.name), " names the row ", number, ", but there are ", rows, " rows");
     }
     made.push_back(static_cast<int64_t>(number));
   }
@@ -149,7 +149,7 @@ DialectFacts StaticEmbedding::facts() const {
 
 Recognition StaticEmbedding::recognise(const Checkpoint& checkpoint) const {
   if (!has(checkpoint, module_rows) || !has_only(checkpoint, {module_rows})) {
-    return {0, std::string("the tensor ") + module_rows + " alone (not so)"};
+    return {0, std::string("only the tensor ") + module_rows + " (not so)"};
   }
   return {100, std::string("the tensor ") + module_rows + ", and no other"};
 }

@@ -30,8 +30,9 @@ class Model2Vec : public Dialect {
 // The setting with the number of tokens to which tokenizer.json cuts a text.
 inline constexpr const char* tokenizer_length_setting = "tokenizer_max_length";
 
-// Adjusts the tokenizer in the description of a static embedding: no special tokens are put around texts and, for
-// model2vec, unknown tokens are ignored. Does nothing for a model with an encoder.
+// Adjusts the tokenizer in the description of a static embedding: no special tokens are put around texts. For
+// model2vec, unknown tokens are also ignored, and the number of characters that are read is limited. Does nothing for a
+// model with encoder layers or without a tokenizer.
 void adjust_static_embedding_tokenizer(ModelDescription* description, Report* report);
 
 }  // namespace linformer::convert

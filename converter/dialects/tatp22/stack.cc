@@ -85,9 +85,9 @@ void Stack::check_projections_saved() const {
   if (full && full->value) return;
   fail("the file has no projections (", fn_prefix(attentions_[0]),
        "heads.*.E.*): a model made with method \"no_params\" draws them at random, and linformer-pytorch does not save "
-       "them with the weights, so they can't be known. (A model that was made with full attention has none either: say "
-       "so, ",
-       config_option("{\"" + name + "\": true}"), ".)");
+       "them with the weights, so they can't be known. A model that was made with full attention has none either: for "
+       "such a model give ",
+       config_option("{\"" + name + "\": true}"));
 }
 
 // Finds out how projections are shared. safetensors keeps only the first name, in alphabetical order, of a shared
@@ -261,19 +261,19 @@ Linear Stack::heads_linear(uint32_t module, const char* name, const AttentionDes
   return conversion_.weights.stacked_linear(role(encoder_.layers.size() - 1, "attention.") + name, parts, {}, out, in);
 }
 
-void Stack::add_output(uint32_t module, AttentionDescription* attention, uint32_t* out) {
+void Stack::add_output(uint32_t module, AttentionDescription* attention, uint32_t* width_out) {
   const std::string name = fn_prefix(module) + "w_o", path = role(encoder_.layers.size() - 1, "attention.output");
   const Size heads{uint64_t{attention->heads} * attention->head_dim, "heads x width of a head"};
   if (!tensors_.any(name + "_1.*")) {
     attention->output = read_linear(conversion_, tensors_, path, name, {0, "channels"}, heads);
-    *out = dimension(tensors_.need(name + ".weight"), 0);
+    *width_out = dimension(tensors_.need(name + ".weight"), 0);
     return;
   }
   attention->output = read_linear(conversion_, tensors_, path, name + "_1", {0, "w_o_intermediate_dim"}, heads);
   const Size between{dimension(tensors_.need(name + "_1.weight"), 0), "w_o_intermediate_dim"};
   attention->output_second =
       read_linear(conversion_, tensors_, path + "_second", name + "_2", {0, "channels"}, between);
-  *out = dimension(tensors_.need(name + "_2.weight"), 0);
+  *width_out = dimension(tensors_.need(name + "_2.weight"), 0);
 }
 
 uint32_t Stack::read_projection(const std::string& role, const std::string& name, uint32_t head_dim) {

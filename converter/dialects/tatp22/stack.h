@@ -45,7 +45,7 @@ class Stack {
   void add_attention(uint32_t module);
   void add_heads(uint32_t module, AttentionDescription* attention);
   Linear heads_linear(uint32_t module, const char* name, const AttentionDescription& attention, Size in);
-  void add_output(uint32_t module, AttentionDescription* attention, uint32_t* out);
+  void add_output(uint32_t module, AttentionDescription* attention, uint32_t* width_out);
   std::string projection_name(uint32_t module, uint32_t head, const char* side) const;
   uint32_t read_projection(const std::string& role, const std::string& name, uint32_t head_dim);
   uint32_t add_projection(const Projection& projection);

@@ -178,7 +178,7 @@ Value TorchObjects::construct(std::string_view name, Value arguments) {
 Value TorchObjects::rebuild_tensor(Value arguments, size_t min_arguments, size_t max_arguments) {
   const std::vector<Value>& given = arguments.items();
   if (given.size() < min_arguments || given.size() > max_arguments || !given[0].is(ValueKind::storage)) {
-    fail("a tensor is rebuilt from the wrong arguments");
+    fail("a tensor is rebuilt from the wrong arguments: the file is damaged");
   }
   const RebuiltTensor tensor{static_cast<uint32_t>(given[0].node()->integer), size_of(given[1], "a tensor's offset"),
                              given[2], given[3]};

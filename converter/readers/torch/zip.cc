@@ -1,4 +1,4 @@
-// Reads files of torch.save since PyTorch 1.6: zip archives that contain TOP/data.pkl, and TOP/data/KEY for each
+// Reads files of torch.save since PyTorch 1.6: zip archives that contain FOLDER/data.pkl, and FOLDER/data/KEY for each
 // storage.
 #include <string_view>
 
@@ -49,7 +49,7 @@ void read_torch_zip(std::span<const std::byte> bytes, Checkpoint& checkpoint) {
     if (pickle != nullptr) fail("the zip archive has two pickles, ", quote(pickle->name), " and ", quote(entry.name));
     pickle = &entry;
   }
-  if (pickle == nullptr) fail("the zip archive has no TOP/data.pkl: torch.save did not write it");
+  if (pickle == nullptr) fail("the zip archive has no file FOLDER/data.pkl: torch.save did not write it");
   const std::string top = pickle->name.substr(0, pickle->name.size() - std::string_view("data.pkl").size());
   const auto named = [&](const std::string& name) -> const ZipEntry* {
     const auto found = by_name.find(name);
@@ -68,7 +68,8 @@ void read_torch_zip(std::span<const std::byte> bytes, Checkpoint& checkpoint) {
   TorchObjects objects(checkpoint);
   uint64_t consumed = 0;
   const Value root = objects.run(pickle->bytes, &consumed);
-  if (consumed != pickle->bytes.size()) fail("the pickle ends at byte ", consumed, " of ", pickle->bytes.size());
+  if (consumed != pickle->bytes.size())
+    fail("the pickle ends at byte ", consumed, " of ", pickle->bytes.size(), ": the file is damaged");
   for (TorchObjects::StorageRecord& storage : objects.storages()) {
     const ZipEntry* entry = named(top + "data/" + storage.key);
     if (entry == nullptr) fail("storage ", quote(storage.key), " is not in the zip archive: the file is incomplete");

@@ -137,7 +137,8 @@ void check_method(uint16_t flags, uint16_t method, const std::string& shown) {
   if (flags & 0x2041) fail("the zip entry ", shown, " is encrypted: save the checkpoint without encryption");
   if (flags & ~(flag_sizes_follow | flag_utf8)) fail("the zip entry ", shown, " has flags that torch.save never sets");
   if (method != 0)
-    fail("the zip entry ", shown, " is compressed: torch.save stores its entries, unpack and store it again");
+    fail("the zip entry ", shown,
+         " is compressed, but torch.save never compresses: pack the archive again without compression (zip -0)");
 }
 
 // Compares the local header of an entry with the central one, and returns the offset of the entry's data. Throws Error
@@ -206,7 +207,8 @@ std::vector<ZipEntry> read_zip_directory(Bytes archive, Budget& budget,
     if (!names.insert(name).second) fail("the zip archive has two entries named ", shown);
     Extent extent{load<uint32_t>(central + 20), load<uint32_t>(central + 24), load<uint32_t>(central + 42)};
     widen(rest.subspan(central_size + name_bytes, extra_bytes), &extent, shown);
-    if (extent.stored != extent.size) fail("the zip entry ", shown, " is stored but its two sizes differ");
+    if (extent.stored != extent.size)
+      fail("the zip entry ", shown, " is stored but its two sizes differ: the file is damaged");
     const uint64_t begin = check_local(archive, directory, central, extent, name, shown);
     if (!range_within(begin, extent.size, directory.offset))
       fail("the zip entry ", shown, " reaches outside the archive");

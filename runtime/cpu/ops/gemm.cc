@@ -1,6 +1,6 @@
 // Products whose right operand is a weight, and the products E Z and E (Z W), whose right operand is rows of a
-// sequence. E is the projection that compresses keys and values, Z the rows that they are computed from, and W their
-// weight.
+// sequence. E is the projection that compresses keys and values, Z the rows that they are computed from, and W the
+// weight of keys or values.
 #include <algorithm>
 
 #include "cpu/ops/declare.h"

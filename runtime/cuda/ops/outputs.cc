@@ -115,7 +115,7 @@ Status run(const ops::Pool& op, Context& context, const Item& item) {
 
 Status run(const ops::Pair& op, Context& context, const Item& item) {
   const Operand from = context.operand(op.from, item), out = context.operand(op.out, item);
-  return context.launch_each_element(Pair{out.floats(), out.ld, from.floats(), from.ld, op.from.cols}, out.rows,
+  return context.launch_each_element(CombinePair{out.floats(), out.ld, from.floats(), from.ld, op.from.cols}, out.rows,
                                      op.from.cols);
 }
 

@@ -132,7 +132,8 @@ Status PanelGemm::run(dnnl_engine_t engine, const Kernels& kernels, const GemmAr
   return {};
 }
 
-// Runs a step of dense rows that writes its sums to C.
+// Computes one step of rows. Rows of A and of C follow each other without gaps, so oneDNN writes the sums directly to
+// C.
 Status PanelGemm::run_in_place(const Call& call, int step, int64_t row) const {
   const Epilogue& epilogue = call.epilogue;
   const bool adds = epilogue.accumulate || (epilogue.residual.data != nullptr && call.residual_is_c);

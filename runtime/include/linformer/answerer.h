@@ -83,7 +83,7 @@ class Answerer {
   int head() const;
   // Returns the most tokens of a window, including the question's.
   int64_t max_tokens() const;
-  // Returns the number of questions that are worked on at once. A call with fewer questions may leave threads idle.
+  // Returns how many questions the threads compute together. A call with fewer questions may leave threads idle.
   size_t texts_at_once() const;
   // Returns the sessions, one for each thread, for example to read their plans and profiles.
   std::span<const Session> sessions() const;

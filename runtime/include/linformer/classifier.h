@@ -14,8 +14,8 @@
 namespace LINFORMER_NAMESPACE {
 
 // What the heads say about one text: for each head its logits, and the probabilities that its kind makes of them
-// (Output::probabilities). If the text was read in several windows, these are the means over the windows. It is valid
-// during the visit.
+// (Output::probabilities). If the text was read in several windows, these are the means over the windows. A
+// Classification is valid only during the visit.
 struct Classification {
   const TextReport& report;
   std::span<const float> values;  // [heads][logits, probabilities]. Empty if the report has an error.
@@ -81,7 +81,7 @@ class Classifier {
   int64_t classes(size_t head = 0) const;
   // Returns the number of tokens, or vectors, that a text is cut to.
   int64_t max_tokens() const;
-  // Returns the number of texts that are worked on at once. A call with fewer texts may leave threads idle.
+  // Returns how many texts the threads compute together. A call with fewer texts may leave threads idle.
   size_t texts_at_once() const;
   // Returns the sessions, one for each thread, for example to read their plans and profiles.
   std::span<const Session> sessions() const;

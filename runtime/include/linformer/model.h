@@ -48,8 +48,9 @@ using ReadBytes = bool (*)(void* context, std::byte* destination, uint64_t offse
 using ReleaseBytes = void (*)(void* context);
 
 // One model file in memory. The load functions validate the whole structure of the file. Apart from comparing
-// checksums, this takes work and allocations that grow with the number of tensors, not with the size of the file. The
-// load functions return io_error, corrupt_file, unsupported (another version of the format) or out_of_memory.
+// checksums, this takes work and allocations that grow with the number of tensors, the vocabulary and the labels, not
+// with the weights. The load functions return io_error, corrupt_file, unsupported (another version of the format),
+// out_of_memory or invalid_argument (for an empty path).
 //
 //   auto model = linformer::Model::load("model.lnfr");
 //   if (!model.ok()) std::fputs(model.status().message(), stderr);

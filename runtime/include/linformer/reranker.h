@@ -69,7 +69,7 @@ class Reranker {
   // Returns the number of tokens that a query and its document are cut to together, or each if the head compares two
   // texts.
   int64_t max_tokens() const;
-  // Returns the number of pairs that are worked on at once. A call with fewer pairs may leave threads idle.
+  // Returns how many pairs the threads compute together. A call with fewer pairs may leave threads idle.
   size_t texts_at_once() const;
   // Returns the sessions, one for each thread, for example to read their plans and profiles.
   std::span<const Session> sessions() const;

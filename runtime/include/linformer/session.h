@@ -39,9 +39,9 @@ struct Plan {
   // Isa::automatic is replaced by the instruction set, and Compute::automatic by no_bf16 if bf16 isn't faster.
   SessionOptions options;
   int64_t block_rows = 0;  // The rows that one thread takes through a layer at once.
-  // Sequences of fewer tokens are projected first, and their keys, values or scores are compressed afterwards: E (X W).
-  // Longer sequences are compressed first: (E X) W. Each layer changes over at the length from which the second way
-  // needs fewer operations. This is the largest of these lengths.
+  // A layer computes the keys, values or scores of short sequences first and compresses them afterwards: E (X W). Of
+  // long sequences it compresses the rows first: (E X) W. Each layer changes over at the length from which the second
+  // way needs fewer operations. This is the largest of these lengths, so at this length no layer uses the first way.
   int64_t project_first_below = 0;
   // The type of most of the layers' weights, the type in which these weights are multiplied, and the type in which the
   // first layer's attention is computed.
@@ -132,10 +132,10 @@ struct Input {
   std::span<const uint8_t> types = {};  // The token type of each token. If empty, all types are 0.
   // A number for each token or vector: 0 = masked. If empty, no token is masked. With Padding::strip, masked tokens are
   // removed from the sequence before the encoder runs, as pads are, and the others are numbered anew. With
-  // Padding::keep, attention treats masked tokens as LayerInfo::row_mask says, and they keep their positions; only pad
-  // ids may have none (EmbeddingInfo::positions_count_non_pad).
+  // Padding::keep, attention treats masked tokens as LayerInfo::row_mask says, and they keep their positions. Only the
+  // positions of pad ids aren't counted if EmbeddingInfo::positions_count_non_pad is true.
   std::span<const uint8_t> mask = {};
-  // 0 = the token's query is zero (tatp22's embeddings_mask). If empty, no query is changed.
+  // 0 = the token's query is zero (embeddings_mask of the package linformer-pytorch). If empty, no query is changed.
   std::span<const uint8_t> query_mask = {};
   std::span<const float> encoder_states = {};  // For cross attention: [m, EncoderInfo::encoder_states_width].
   // The mask of the encoder states, with a number for each of their m rows. If empty, `mask` is used if it has m

@@ -61,7 +61,7 @@ class SparseEmbedder {
   int64_t vocabulary() const;
   // Returns the number of tokens that a text is cut to.
   int64_t max_tokens() const;
-  // Returns the number of texts that are worked on at once. Calls with fewer texts are slower.
+  // Returns how many texts the threads compute together. Calls with fewer texts are slower.
   size_t texts_at_once() const;
   // Returns the one session, for example to read its plan and profile.
   std::span<const Session> sessions() const;

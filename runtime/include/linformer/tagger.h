@@ -93,7 +93,7 @@ class Tagger {
   std::string_view label(int64_t i) const;
   // Returns the most tokens of a text, or of a window.
   int64_t max_tokens() const;
-  // Returns the number of texts that are worked on at once. A call with fewer texts may leave threads idle.
+  // Returns how many texts the threads compute together. A call with fewer texts may leave threads idle.
   size_t texts_at_once() const;
   // Returns the sessions, one for each thread, for example to read their plans and profiles.
   std::span<const Session> sessions() const;

@@ -46,9 +46,11 @@ class TextRunner {
 
   // Returns the floats of a row of output `output`, an index into create()'s list, or 0 if there is no such output.
   int64_t columns(size_t output) const;
-  // These three functions are the same as in Classifier.
+  // Returns the number of tokens, or vectors, that a text is cut to.
   int64_t max_tokens() const;
+  // Returns how many texts the threads compute together. A call with fewer texts may leave threads idle.
   size_t texts_at_once() const;
+  // Returns the sessions, one for each thread, for example to read their plans and profiles.
   std::span<const Session> sessions() const;
 
   TextRunner(TextRunner&&) noexcept;

@@ -20,9 +20,11 @@ struct LabelScore {
   float probability = 0;
 };
 
-// The scores of one text. It is valid during the visit.
+// The scores of one text. A ZeroShotClassification is valid only during the visit.
 struct ZeroShotClassification {
-  const TextReport& report;  // The report of the longest sequence: the text and one label's sentence.
+  // A sequence is the text and one label's sentence. The first report of a sequence that has an error, or, if none has,
+  // the report of the longest sequence.
+  const TextReport& report;
   // One for each label: the best first, and labels of equal scores in their order. Empty if the report has an error.
   std::span<const LabelScore> scores;
 };
@@ -75,9 +77,9 @@ class ZeroShotClassifier {
   size_t labels() const;
   // Returns the head's class that stands for entailment.
   int64_t entailment() const;
-  // Returns the number of tokens that a text and the sentence of a label are cut to together.
+  // Returns the most tokens of a text and the sentence of a label together. The text is cut to fit.
   int64_t max_tokens() const;
-  // Returns the number of texts that are worked on at once. A call with fewer texts may leave threads idle.
+  // Returns how many texts the threads compute together. A call with fewer texts may leave threads idle.
   size_t texts_at_once() const;
   // Returns the sessions, one for each thread, for example to read their plans and profiles.
   std::span<const Session> sessions() const;

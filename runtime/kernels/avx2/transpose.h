@@ -17,13 +17,13 @@ inline __m256i first_lanes(int64_t count) {
   return _mm256_cmpgt_epi32(_mm256_set1_epi32(limit), lane);
 }
 
-// For i and j below 8, sets dst[i][j] to src[j][i] if i < rows and j < cols, and to zero otherwise. A row of dst has 16
-// floats.
-inline void transpose_8x8(const float* src, int64_t ld, int64_t rows, int64_t cols, float* dst) {
+// For i and j below 8, sets dst[i][j] to src[j][i] if i < dst_rows and j < dst_cols, and to zero otherwise. A row of
+// dst has 16 floats.
+inline void transpose_8x8(const float* src, int64_t ld, int64_t dst_rows, int64_t dst_cols, float* dst) {
   __m256 in[8], pairs[8], quads[8];
-  const __m256i mask = first_lanes(rows);
+  const __m256i mask = first_lanes(dst_rows);
   for (int j = 0; j < 8; ++j) {
-    in[j] = j < cols && rows > 0 ? _mm256_maskload_ps(src + j * ld, mask) : _mm256_setzero_ps();
+    in[j] = j < dst_cols && dst_rows > 0 ? _mm256_maskload_ps(src + j * ld, mask) : _mm256_setzero_ps();
   }
   for (int j = 0; j < 8; j += 2) {
     pairs[j] = _mm256_unpacklo_ps(in[j], in[j + 1]);

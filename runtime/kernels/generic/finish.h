@@ -63,7 +63,8 @@ LINFORMER_INLINE typename L::Batch scaled_sums_so_far(const TileSums& tile, int6
   return L::fma(of_slice, B(row.scale), B::load_unaligned(tile.folded + at));
 }
 
-// Adds the scaled sums of a slice of K to tile.folded. It is called for all slices but the last.
+// Adds the sums of a slice of K, multiplied by the scales of the rows, to sums.folded. It is called for all slices but
+// the last.
 template <class L>
 void add_scaled_slice(const GemmArgs& gemm, const TileSums& sums) {
   const TileSums tile = sums;  // A local copy, which stays in registers.

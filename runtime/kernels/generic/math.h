@@ -37,7 +37,7 @@ LINFORMER_INLINE typename L::Batch exp2_of_sum(typename L::Batch rounded, typena
 
 // Returns 2^t for t <= 0, for results that are rounded to bf16. The relative error is 3e-6. Results below 2^-126 are 0,
 // so that a masked key has probability 0. (BFDOT rounds to odd, so even the smallest number would change a sum.) Uses
-// L::exp2_narrow if the set has it.
+// L::exp2_narrow if L has it.
 template <class L>
 LINFORMER_INLINE typename L::Batch exp2_narrow(typename L::Batch t) {
   using B = typename L::Batch;
@@ -103,7 +103,7 @@ LINFORMER_INLINE typename L::Batch gelu_narrow(typename L::Batch x) {
   q = L::fma(q, s, B(-0.0661549792f));
   q = L::fma(q, s, B(0.3988159f));
   // At the lower clamp the sum is -6e-7 instead of 0, and multiplied by x it would grow with |x|, so it is raised to 0.
-  // The sign of this error differs between nearby clamps.
+  // With another clamp, the sum could be above 0 there.
   return x * xsimd::max(B(0.f), L::fma(q, y, B(0.5f)));
 }
 

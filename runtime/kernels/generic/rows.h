@@ -87,7 +87,7 @@ void softmax_rows(MutableMatrix matrix, float scale) {
   }
 }
 
-// `out` is the type that rows are written in, in place. In bf16 nothing is overwritten before it is read.
+// `out` is the type of the results, which overwrite the rows. In bf16 nothing is overwritten before it is read.
 template <class L, ElementType out>
 void softmax_step(MutableMatrix matrix, float scale, const OnlineSoftmax& state) {
   using B = typename L::Batch;

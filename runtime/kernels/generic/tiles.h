@@ -4,10 +4,10 @@
 // The loops, from the outermost to the innermost, run over chunks of rows (in bf16 all rows are one chunk); pairs of
 // panels; blocks of 32 rows; slices of K; tiles of K. A multiplication of tiles takes 16 cycles and one of the two
 // ports for vectors of 512 bits. The other port is free, so the epilogue of a block runs between the multiplications of
-// the next block. In int8, if the block has two whole panels and more than 16 rows, its epilogue has no row bias and no
-// activation except GELU, and K is at most one slice, one row of the epilogue follows each multiplication. Otherwise
-// the epilogue runs in pieces of a few rows, through a function pointer. If a bf16 product has no epilogue, the sums of
-// blocks with whole panels are stored in C directly.
+// the next block. In int8, one row of the epilogue follows each multiplication if the next block has two panels and
+// more than 16 rows, the block of the epilogue has two whole panels, the epilogue has no row bias and no activation
+// except GELU, and K is at most one slice. Otherwise the epilogue runs in pieces of a few rows, through a function
+// pointer. If a bf16 product has no epilogue, the sums of blocks with whole panels are stored in C directly.
 //
 // Tiles is a type with
 //   type                                    bf16 or int8
@@ -75,7 +75,7 @@ class TileProduct {
     int64_t stride = 0;          // The bytes from one row of sums to the next.
     bool direct = false;         // Whether the sums are stored in C itself.
   };
-  // The cache lines of the next panels that a block prefetches between its multiplications.
+  // Cache lines of later panels. A block prefetches them between its multiplications.
   struct Ahead {
     const char* lines = nullptr;
     int64_t count = 0;

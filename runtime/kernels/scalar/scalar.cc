@@ -46,7 +46,7 @@ void widen(ElementType type, const void* src, float* dst, int64_t count) {
   }
 }
 
-// Widens row k of a panel to f32.
+// Widens row k of a panel to f32. Numbers in int8 are multiplied by the scale of their column.
 void widen_row(const RightMatrix& b, int64_t panel, int64_t k, float* wide) {
   const int64_t together = panel_interleave(b.type), bytes = element_bytes(b.type);
   const char* src = static_cast<const char*>(b.data) + panel * b.panel_bytes() +

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view outside = "O";
 
-Status no_memory_for_labels() { return Status::error(Code::out_of_memory, "no memory for a tagger's labels"); }
+Status no_memory_for_labels() { return Status::error(Code::out_of_memory, "no memory for a tagger"); }
 
 uint32_t count_characters(std::string_view text) {
   uint32_t count = 0;

@@ -12,7 +12,8 @@ void count_cost(const Attend& op, CostContext& context) {
   for (int64_t head = 0; head < op.heads; ++head) {
     const HeadProjection& projection = context.program().group(op.groups, op.groups.of_head(head)).projections[0];
     int64_t keys = op.whole ? source : projection.key_count(source);
-    // Full attention leaves out keys that none of the queries of a step sees. This is the average over all rows.
+    // Causal full attention leaves out keys that none of the queries of a step sees. On average, this many keys are
+    // left.
     if (op.whole && op.causal) keys = std::min(keys, (source + queries) / 2);
     if (op.window > 0) keys = std::min(keys, 2 * op.window + queries);
     if (op.beside > 0) keys += projection.key_count(source);

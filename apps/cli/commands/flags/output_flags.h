@@ -27,7 +27,8 @@ struct OutputFlags {
   OutputFormat choose_format(OutputFormat default_format, bool keeps) const;
   // Returns choose_format(), where the default is a table on a terminal and lines in a file or pipe.
   OutputFormat choose_record_format(bool keeps) const;
-  // Returns the output of -o for check_outputs(). With --output-format the file name may have any ending but .parquet.
+  // Describes -o for check_outputs(), which refuses a file name whose ending stands for another format. With
+  // --output-format it refuses only .parquet, because no command writes Parquet.
   NamedOutput named_output(OutputFormat format, const std::string& advice = {}) const;
 
  private:
