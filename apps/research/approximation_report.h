@@ -21,8 +21,8 @@ struct ApproximationReport {
   const Approximation& longest() const { return lengths.back(); }
 };
 
-// The smallest k with which the error of half of the heads, and of all heads, is at most the wanted one. A k that was
-// not found, because it is too large, is empty.
+// The smallest k with which half of the heads (`half`) or all heads (`all`) have at most a given error. A member is
+// empty if its k is too large to be found.
 struct EnoughK {
   std::optional<int64_t> half, all;
 };

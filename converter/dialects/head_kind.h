@@ -27,7 +27,7 @@ struct KindRule {
 // Returns the kind that Hugging Face's pipeline and sentence-transformers' CrossEncoder use if no setting says
 // otherwise: softmax over several outputs, and the sigmoid of a single output.
 KindRule usual_head_kind(uint64_t outputs);
-// Returns the kind `regression`, which applies no activation. It is meant for outputs that are compared with those of
+// Returns the kind `regression`, so that no activation is applied. Used for outputs that are compared with those of
 // other positions or other texts. `with` names the positions or texts, for the report.
 KindRule compared_outputs_kind(const char* with);
 

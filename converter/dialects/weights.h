@@ -29,7 +29,7 @@ struct Size {
 };
 
 // Adds tensors of a checkpoint to a ModelBuilder. An Error that a function throws names the tensor or its role. The
-// checkpoint must live until the builder has written the model file, because the builder reads the values again then.
+// checkpoint must live until the builder has written the model file, because the builder then reads the values.
 class WeightWriter {
  public:
   WeightWriter(const Checkpoint& checkpoint, writer::ModelBuilder& builder, Report& report, ReadProgress progress)

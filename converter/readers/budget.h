@@ -35,8 +35,8 @@ class Budget {
   // stands for no fixed limit.
   void limit_memory(uint64_t bytes) { most_memory_ = bytes == 0 ? UINT64_MAX : bytes; }
 
-  // The functions below add to what was used, and throw Error if the sum exceeds its limit. charge_tensor() also raises
-  // the limit of reads, because the data of a tensor may be read several times.
+  // Each function below adds to an amount that was used, and throws Error if the amount then exceeds its limit.
+  // charge_tensor() also raises the limit of charge_read(), because the data of a tensor may be read several times.
   void charge_memory(uint64_t bytes) {
     if (!memory_.charge(bytes) || memory_.used > most_memory_) fail_memory();
   }

@@ -13,9 +13,9 @@ inline constexpr int64_t shared_rows = 24;
 
 // The number and the size of a stage's items.
 struct StageSize {
-  // The number of items; how many of them each sequence has, or 1 if items don't belong to single sequences; and how
-  // many rows, columns, groups of heads or sequences an item has at most.
-  int64_t items = 0, steps = 1, step = 0;
+  int64_t items = 0;    // The number of items.
+  int64_t steps = 1;    // The number of items of each sequence, or 1 if an item isn't a part of a single sequence.
+  int64_t step = 0;     // The most rows, columns, groups of heads or sequences that an item has.
   bool shares = false;  // Whether all threads together work on each item.
 };
 

@@ -46,8 +46,8 @@ class EvaluatedRecords {
   OutputStream* open_output(const std::string& path);
   // Counts a record. Moves its id, its error message and the fields that --keep names to `job`.
   void init_job(Record* record, Job* job);
-  // Call it before the answer to a record is written. Counts the job as an error or its text as cut, if it is so, and,
-  // if the command evaluates, reports the error. Returns whether the job has no error.
+  // Must be called before the answer to a record is written. Counts jobs with an error, and jobs whose text was cut. If
+  // the command evaluates, it also reports the error. Returns whether the job has no error.
   bool count_and_check(const Job& job);
 
  private:

@@ -137,7 +137,8 @@ class FieldEvents : public Events {
   JsonField* list_ = nullptr;            // The field whose array is being read.
   JsonField* outer_ = nullptr;           // The field whose object is being read for its member JsonField::inner.
   int level_ = 1;  // The depth of the object that has the value as a member: 1, or 2 for JsonField::inner.
-  // The name of the member whose value comes next, in the object that is list_'s last entry. Null if it isn't wanted.
+  // The name of the member whose value comes next. The member belongs to the object that is the last entry of list_.
+  // Null if the value isn't wanted.
   const std::string* member_ = nullptr;
 };
 

@@ -67,7 +67,7 @@ class Tally {
 };
 
 // Throws UsageError for a text of the command line that is the name of a model file. Prints a note for a text that is
-// the name of another file. `what_happens` is the participle in the note, such as "read".
+// the name of a file of another kind. `what_happens` is the participle in the note, such as "read".
 void warn_if_text_names_file(const InputOptions& input, const std::string& what_happens);
 
 }  // namespace linformer::cli

@@ -85,7 +85,7 @@ class Answerer {
   int64_t max_tokens() const;
   // Returns how many questions the threads compute together. A call with fewer questions may leave threads idle.
   size_t texts_at_once() const;
-  // Returns the sessions, one for each thread, for example to read their plans and profiles.
+  // Returns the session of each thread, from which a caller can read the plan and the profile.
   std::span<const Session> sessions() const;
 
   Answerer(Answerer&&) noexcept;

@@ -71,7 +71,7 @@ class Reranker {
   int64_t max_tokens() const;
   // Returns how many pairs the threads compute together. A call with fewer pairs may leave threads idle.
   size_t texts_at_once() const;
-  // Returns the sessions, one for each thread, for example to read their plans and profiles.
+  // Returns the session of each thread, from which a caller can read the plan and the profile.
   std::span<const Session> sessions() const;
 
   Reranker(Reranker&&) noexcept;

@@ -46,8 +46,8 @@ class SequenceBatch {
   // number of ids, and out_of_memory. After an error the batch is unchanged.
   Status add(Tokens ids, std::span<const uint8_t> types = {});
   // Adds a sequence of `count` vectors, row after row. Returns invalid_argument if `count` is negative or greater
-  // than the number of floats, and out_of_memory if there is no memory. It is Session::run() that checks whether the
-  // vectors are as wide as the model expects.
+  // than the number of floats, and out_of_memory if there is no memory. Session::run() checks
+  // later whether the vectors have the width that the model reads.
   Status add_vectors(std::span<const float> vectors, int64_t count);
   // Returns the inputs for Session::run(), in the order in which they were added. Valid until the next call of add(),
   // add_vectors() or clear().

@@ -39,9 +39,9 @@ struct Plan {
   // Isa::automatic is replaced by the instruction set, and Compute::automatic by no_bf16 if bf16 isn't faster.
   SessionOptions options;
   int64_t block_rows = 0;  // The rows that one thread takes through a layer at once.
-  // A layer computes the keys, values or scores of short sequences first and compresses them afterwards: E (X W). Of
-  // long sequences it compresses the rows first: (E X) W. Each layer changes over at the length from which the second
-  // way needs fewer operations. This is the largest of these lengths, so at this length no layer uses the first way.
+  // A layer that compresses a sequence has two ways to do so. E (X W) computes keys, values or scores first, and (E X)
+  // W compresses the rows first. Each layer uses E (X W) for sequences that are shorter than some length, because it
+  // needs fewer operations there, and (E X) W for all others. This is the largest of these lengths over the layers.
   int64_t project_first_below = 0;
   // The type of most of the layers' weights, the type in which these weights are multiplied, and the type in which the
   // first layer's attention is computed.

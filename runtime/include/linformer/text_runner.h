@@ -50,7 +50,7 @@ class TextRunner {
   int64_t max_tokens() const;
   // Returns how many texts the threads compute together. A call with fewer texts may leave threads idle.
   size_t texts_at_once() const;
-  // Returns the sessions, one for each thread, for example to read their plans and profiles.
+  // Returns the session of each thread, from which a caller can read the plan and the profile.
   std::span<const Session> sessions() const;
 
   TextRunner(TextRunner&&) noexcept;

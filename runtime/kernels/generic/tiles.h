@@ -4,10 +4,11 @@
 // The loops, from the outermost to the innermost, run over chunks of rows (in bf16 all rows are one chunk); pairs of
 // panels; blocks of 32 rows; slices of K; tiles of K. A multiplication of tiles takes 16 cycles and one of the two
 // ports for vectors of 512 bits. The other port is free, so the epilogue of a block runs between the multiplications of
-// the next block. In int8, one row of the epilogue follows each multiplication if the next block has two panels and
-// more than 16 rows, the block of the epilogue has two whole panels, the epilogue has no row bias and no activation
-// except GELU, and K is at most one slice. Otherwise the epilogue runs in pieces of a few rows, through a function
-// pointer. If a bf16 product has no epilogue, the sums of blocks with whole panels are stored in C directly.
+// the next block. In int8, one row of the epilogue follows each multiplication if K is at most one slice, the epilogue
+// has no row bias and no activation other than GELU, its block has two whole panels, and the next block has two panels
+// and more than 16 rows. In all other cases, the epilogue is divided into pieces of a few rows, which are called
+// through a function pointer. If a bf16 product has no epilogue, the sums of blocks with whole panels are stored in C
+// directly.
 //
 // Tiles is a type with
 //   type                                    bf16 or int8

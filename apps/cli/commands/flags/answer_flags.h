@@ -21,9 +21,9 @@ struct AnswerFlags {
   bool no_answer = false;
 
   void add_to(CLI::App* command);
-  // Throws UsageError for options that can't be combined, and for a text that is the name of a model file. Prints a
-  // note if a text on the command line is the name of another file. If the command line has no question, each
-  // record's question field becomes its second text.
+  // Throws UsageError for options that can't be combined, and for a text that is the name of a model file. For a
+  // text that is the name of a file of another kind, prints a note. If the command line has no question, the
+  // question of each record is read from a field, as its second text.
   void check();
   // Returns the format of the answers. If no option chooses it, answers are a table on a terminal and lines otherwise.
   OutputFormat format() const;

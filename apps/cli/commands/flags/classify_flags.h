@@ -29,8 +29,8 @@ struct ClassifyFlags {
   bool multi_label = false;
 
   void add_to(CLI::App* command);
-  // Throws UsageError for options that can't be combined, and for a text that is the name of a model file. Prints a
-  // note if a text on the command line is the name of another file.
+  // Throws UsageError for options that can't be combined, and for a text that is the name of a model file. For a
+  // text that is the name of a file of another kind, prints a note.
   void check() const;
   // Returns the labels of --zero-shot. If the option was given several times, each value is a label; otherwise its
   // value is split at commas.

@@ -20,8 +20,8 @@ struct CompareFlags {
   // With --reference there is no second model, so the arguments after the first model are texts, but for one that ends
   // in .lnfr, which check() refuses. If there are no texts, standard input is read if it is a pipe or a file.
   void assign_positionals();
-  // Throws UsageError for options that can't be combined, and for a text that is the name of a model file. Prints a
-  // note if a text on the command line is the name of another file.
+  // Throws UsageError for options that can't be combined, and for a text that is the name of a model file. For a
+  // text that is the name of a file of another kind, prints a note.
   void check() const;
 };
 

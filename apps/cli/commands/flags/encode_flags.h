@@ -16,8 +16,8 @@ struct EncodeFlags {
   RunFlags run;
 
   void add_to(CLI::App* command);
-  // Throws UsageError for options that can't be combined, and for a text that is the name of a model file. Prints a
-  // note if a text on the command line is the name of another file.
+  // Throws UsageError for options that can't be combined, and for a text that is the name of a model file. For a
+  // text that is the name of a file of another kind, prints a note.
   void check() const;
 };
 

@@ -22,8 +22,8 @@ struct TagFlags {
   std::optional<double> threshold;
 
   void add_to(CLI::App* command);
-  // Throws UsageError for options that can't be combined, and for a text that is the name of a model file. Prints a
-  // note if a text on the command line is the name of another file. Sets input.array_option if words of arrays are
+  // Throws UsageError for options that can't be combined, and for a text that is the name of a model file. For a
+  // text that is the name of a file of another kind, prints a note. Sets input.array_option if words of arrays are
   // tagged.
   void check();
   // Returns the format of the answers. If no option chooses it, answers are a table on a terminal and lines otherwise.
